@@ -1,0 +1,3 @@
+module github.com/tenurelock/tenure
+
+go 1.25
