@@ -1,0 +1,142 @@
+package tenure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+)
+
+// bound is how long one question to the store may take, where nobody's wait is meant.
+func bound(ttl time.Duration) time.Duration { return min(5*time.Second, ttl/3) }
+
+// acquire is every way to a lease: through the gate inside this process, then to the store.
+func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Lease, error) {
+	key, err := l.check(name)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("tenure: acquire %q: %w", name, contextError(ctx))
+	}
+	if err := l.group.enter(); err != nil {
+		return nil, err
+	}
+	began := driver.Now()
+	var lease *Lease
+	if l.slots > 0 {
+		lease, err = l.acquireSlot(ctx, name, key, wait)
+	} else {
+		lease, err = l.acquireName(ctx, name, key, wait)
+	}
+	if err != nil {
+		l.group.leave()
+		return nil, fmt.Errorf("tenure: acquire: %w", err)
+	}
+	l.noteGrant(lease, began)
+	return lease, nil
+}
+
+func (l *Locker) noteGrant(lease *Lease, began driver.Instant) {
+	observe := l.opts.Observer.Grant
+	if lease.token&maxHandoffs != 0 {
+		observe = l.opts.Observer.Handoff
+	}
+	if observe != nil {
+		observe(lease, lease.granted.Sub(began))
+	}
+}
+
+func (l *Locker) acquireName(ctx context.Context, name, key string, wait bool) (*Lease, error) {
+	lease, err := l.enter(ctx, name, key, wait)
+	if lease != nil || err != nil {
+		return lease, err
+	}
+	lease, err = l.ask(ctx, &question{name: name, key: key, gate: key, wait: wait})
+	if err != nil {
+		l.s.queue.Exit(key, l.mode == driver.Shared)
+	}
+	return lease, err
+}
+
+// enter goes through the gate of a key, and waits before it. It returns a lease that was handed to it; or nil and nil when
+// it is inside and has to ask the store; or the error, and is then outside.
+func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease, error) {
+	queue, shared := l.s.queue, l.mode == driver.Shared
+	if !wait {
+		if queue.Try(key, shared) {
+			return nil, nil
+		}
+		return nil, l.heldHere(name, key)
+	}
+	c := l.s.calls.Get().(*call)
+	c.locker, c.lease = l, nil
+	if queue.Enter(key, shared, c.waiter) {
+		l.s.calls.Put(c)
+		return nil, nil
+	}
+	if l.opts.Observer.Wait != nil {
+		holder := l.heldHere(name, key).Holder
+		l.opts.Observer.Wait(name, &holder)
+	}
+	gaveUp := false
+	if l.group.closed() {
+		gaveUp = true // Close may have looked through the queue before we were in it
+	} else {
+		select {
+		case <-c.waiter.Woken():
+		case <-ctx.Done():
+			gaveUp = true
+		}
+	}
+	if gaveUp {
+		if queue.Leave(key, c.waiter) {
+			l.s.calls.Put(c)
+			return nil, l.gaveUp(ctx, name, l.heldHere(name, key))
+		}
+		<-c.waiter.Woken()
+	}
+	evicted, lease := c.waiter.Evicted(), c.lease
+	c.lease = nil
+	l.s.calls.Put(c)
+	switch {
+	case evicted:
+		return nil, l.gaveUp(ctx, name, nil)
+	case gaveUp && lease == nil: // let in, in the same instant
+		queue.Exit(key, shared)
+		return nil, l.gaveUp(ctx, name, l.heldHere(name, key))
+	}
+	return lease, nil
+}
+
+// heldHere says that somebody of this process is in the way.
+func (l *Locker) heldHere(name, key string) *HeldError {
+	held := &HeldError{Name: name}
+	if h := l.s.queue.Inside(key); h != nil {
+		held.Holder = h.describe()
+	}
+	return held
+}
+
+// gaveUp is the error of a wait that ended without a lease: it matches the context's error and what was in the way.
+func (l *Locker) gaveUp(ctx context.Context, name string, inTheWay error) error {
+	why := contextError(ctx)
+	if ctx.Err() == nil {
+		why = fmt.Errorf("this Locker is %w", ErrClosed)
+	}
+	if inTheWay == nil {
+		return fmt.Errorf("gave up waiting for %q: %w", name, why)
+	}
+	return fmt.Errorf("gave up waiting for %q: %w: %w", name, why, inTheWay)
+}
+
+// contextError gives the context's error with its cause, if that says more.
+func contextError(ctx context.Context) error {
+	err, cause := ctx.Err(), context.Cause(ctx)
+	if err == nil || errors.Is(cause, err) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", err, cause)
+}

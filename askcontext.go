@@ -1,0 +1,93 @@
+package tenure
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// askContext is the context of a question to the store: it ends with the caller's, when the Locker is closed, and at a
+// limit. It sets up none of that before somebody asks for Done, so that a driver that answers at once pays nothing.
+type askContext struct {
+	parent   context.Context
+	group    *group
+	deadline time.Time // zero: none
+
+	mu    sync.Mutex
+	inner context.Context // once Done was asked for
+	undo  func()
+}
+
+func newAskContext(parent context.Context, g *group) *askContext {
+	return &askContext{parent: parent, group: g}
+}
+
+// limit bounds the question. It is called before the context is used.
+func (c *askContext) limit(d time.Duration) { c.deadline = time.Now().Add(d) }
+
+// Deadline is the earlier of the caller's and the limit.
+func (c *askContext) Deadline() (time.Time, bool) {
+	at, ok := c.parent.Deadline()
+	if !c.deadline.IsZero() && (!ok || c.deadline.Before(at)) {
+		return c.deadline, true
+	}
+	return at, ok
+}
+
+// Done is closed when the question is over.
+func (c *askContext) Done() <-chan struct{} { return c.setUp().Done() }
+
+// Err says why the question is over.
+func (c *askContext) Err() error {
+	c.mu.Lock()
+	inner := c.inner
+	c.mu.Unlock()
+	switch {
+	case inner != nil:
+		return inner.Err()
+	case c.parent.Err() != nil:
+		return c.parent.Err()
+	case c.group.closed():
+		return context.Canceled
+	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Value is the caller's. Once set up it goes through the inner context, by which the standard library finds it.
+func (c *askContext) Value(key any) any {
+	c.mu.Lock()
+	inner := c.inner
+	c.mu.Unlock()
+	if inner != nil {
+		return inner.Value(key)
+	}
+	return c.parent.Value(key)
+}
+
+func (c *askContext) setUp() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner != nil {
+		return c.inner
+	}
+	inner, cancel := context.WithCancelCause(c.parent)
+	undone := func() { cancel(nil) }
+	if !c.deadline.IsZero() {
+		limited, release := context.WithDeadline(inner, c.deadline)
+		inner, undone = limited, func() { release(); cancel(nil) }
+	}
+	stop := context.AfterFunc(c.group.closing, func() { cancel(ErrClosed) })
+	c.inner, c.undo = inner, func() { stop(); undone() }
+	return inner
+}
+
+// end lets go of whatever was set up.
+func (c *askContext) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.undo != nil {
+		c.undo()
+	}
+}

@@ -1,0 +1,2 @@
+// Package tenure holds distributed locks, leases and leader election.
+package tenure

@@ -1,0 +1,53 @@
+package tenure
+
+import (
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+)
+
+// maxHanding is how long one grant is handed on inside the process, from the first hand-off. Other processes may wait, and
+// most stores cannot tell, so it is presumed that they do.
+const maxHanding = 10 * time.Millisecond
+
+// handOn gives the hold to the next caller of this process, with the next token of the same grant and without asking the
+// store, and says whether it did. H.mu is held.
+func (h *hold) handOn(from *Lease, now driver.Instant) bool {
+	switch {
+	case h.state != held, from.locker.opts.NoHandoff, h.req.Mode == driver.Shared, h.handed >= maxHandoffs:
+		return false
+	case h.handed > 0 && now.Sub(h.first) > maxHanding:
+		return false
+	case h.trust.Left(now) < h.req.Terms.TTL/4:
+		return false // renewals are failing: let the store decide
+	}
+	return h.s.queue.Hand(h.gate, func(c *call) bool { return h.giveTo(c, now) })
+}
+
+// giveTo makes the next lease if the caller wants just what the hold is.
+func (h *hold) giveTo(c *call, now driver.Instant) bool {
+	l := c.locker
+	if l.terms != h.req.Terms || l.opts.NoHandoff || l.remembers() || !sameHolder(l.opts.Holder, h.req.Holder) {
+		return false
+	}
+	h.handed++
+	lease := h.newLease(l, now)
+	if !l.group.add(lease) {
+		h.handed--
+		return false
+	}
+	if h.handed == 1 {
+		h.first = now
+	}
+	was := h.lease.ends
+	h.lease, c.lease = lease, lease
+	if lease.ends != was {
+		h.s.renewer.move(h, h.next())
+	}
+	return true
+}
+
+// remembers says whether the store must hear of every grant.
+func (l *Locker) remembers() bool { return l.opts.OncePer > 0 || l.opts.MinHold > 0 }
+
+func sameHolder(a, b *driver.Holder) bool { return a == b || *a == *b }
