@@ -54,7 +54,7 @@ func (l *Locker) acquireName(ctx context.Context, name, key string, wait bool) (
 	if lease != nil || err != nil {
 		return lease, err
 	}
-	lease, err = l.ask(ctx, &question{name: name, key: key, gate: key, wait: wait})
+	lease, err = l.ask(ctx, &question{name: name, key: key, wait: wait})
 	if err != nil {
 		l.s.queue.Exit(key, l.mode == driver.Shared)
 	}

@@ -19,8 +19,8 @@ const (
 // question is what one caller asks the store, again and again under new acquisition numbers.
 type question struct {
 	name, key string
-	gate      string
-	slots     []driver.Slot
+	group     *slotGroup    // nil: the name itself is wanted
+	slots     []driver.Slot // otherwise any of these
 	wait      bool
 }
 
@@ -56,7 +56,9 @@ func (l *Locker) ask(ctx context.Context, q *question) (*Lease, error) {
 // askOnce sends one acquisition, and sees to it that nothing of it is left behind unless it becomes a lease.
 func (l *Locker) askOnce(ctx context.Context, q *question) (*Lease, error) {
 	h := l.newHold(q)
-	l.s.queue.Occupy(q.gate, h)
+	if q.group == nil {
+		l.s.queue.Occupy(q.key, h)
+	}
 	grant, err := l.s.store.Acquire(ctx, &h.req)
 	if err == nil {
 		lease, failed := h.begin(l, grant)
@@ -76,7 +78,7 @@ func (l *Locker) askOnce(ctx context.Context, q *question) (*Lease, error) {
 }
 
 func (l *Locker) newHold(q *question) *hold {
-	h := &hold{s: l.s, asker: l, gate: q.gate, index: -1}
+	h := &hold{s: l.s, asker: l, gate: q.key, group: q.group, index: -1}
 	h.req = driver.Request{
 		Ref:     driver.Ref{Name: q.name, Key: q.key, Acq: l.s.acqs.Add(1), Mode: l.mode},
 		Slots:   q.slots,

@@ -22,7 +22,7 @@ var (
 	// ErrDone: the name was already granted in this period ([Options.OncePer]).
 	ErrDone = errors.New("already done in this period")
 	// ErrClosed: the Locker or its store is closed.
-	ErrClosed = errors.New("closed")
+	ErrClosed = driver.ErrClosed
 	// ErrUnavailable: the store did not answer, or refused for a reason that may pass.
 	ErrUnavailable = errors.New("the store is unavailable")
 	// ErrUnknown: a request may have taken effect, but its answer is missing. Tenure cleans up behind it.
@@ -122,8 +122,8 @@ func outcome(name string, err error) error {
 		return &HeldError{Name: name, Holder: held.Holder, Gap: held.Gap, RetryAfter: held.RetryAfter}
 	case errors.As(err, &done):
 		return &DoneError{Name: name, Last: done.Last, Next: done.Next}
-	case errors.Is(err, driver.ErrClosed):
-		return fmt.Errorf("%q: %w: %w", name, ErrClosed, err)
+	case errors.Is(err, ErrClosed):
+		return fmt.Errorf("%q: %w", name, err)
 	case errors.As(err, &fault) && fault.Kind == driver.Lasting:
 		return fmt.Errorf("%q: %w", name, err)
 	case errors.As(err, &fault) && fault.Kind == driver.Passing:

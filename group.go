@@ -36,6 +36,13 @@ func (g *group) enter() error {
 	return nil
 }
 
+// keep counts a second lease of one call in.
+func (g *group) keep() {
+	g.mu.Lock()
+	g.busy++
+	g.mu.Unlock()
+}
+
 // leave counts a call out.
 func (g *group) leave() {
 	g.mu.Lock()

@@ -21,30 +21,35 @@ func (h *hold) handOn(from *Lease, now driver.Instant) bool {
 	case h.trust.Left(now) < h.req.Terms.TTL/4:
 		return false // renewals are failing: let the store decide
 	}
-	return h.s.queue.Hand(h.gate, func(c *call) bool { return h.giveTo(c, now) })
+	if h.group != nil {
+		return h.group.hand(h.req.Name, func(l *Locker) *Lease { return h.leaseFor(l, now) })
+	}
+	return h.s.queue.Hand(h.gate, func(c *call) bool {
+		c.lease = h.leaseFor(c.locker, now)
+		return c.lease != nil
+	})
 }
 
-// giveTo makes the next lease if the caller wants just what the hold is.
-func (h *hold) giveTo(c *call, now driver.Instant) bool {
-	l := c.locker
+// leaseFor makes the next lease of the grant, if the Locker wants just what the hold is; otherwise nil.
+func (h *hold) leaseFor(l *Locker, now driver.Instant) *Lease {
 	if l.terms != h.req.Terms || l.opts.NoHandoff || l.remembers() || !sameHolder(l.opts.Holder, h.req.Holder) {
-		return false
+		return nil
 	}
 	h.handed++
 	lease := h.newLease(l, now)
 	if !l.group.add(lease) {
 		h.handed--
-		return false
+		return nil
 	}
 	if h.handed == 1 {
 		h.first = now
 	}
 	was := h.lease.ends
-	h.lease, c.lease = lease, lease
+	h.lease = lease
 	if lease.ends != was {
 		h.s.renewer.move(h, h.next())
 	}
-	return true
+	return lease
 }
 
 // remembers says whether the store must hear of every grant.

@@ -19,6 +19,7 @@ type hold struct {
 	asker *Locker        // who asked for it
 	req   driver.Request // its Ref is that of the slot once one is granted
 	gate  string         // the key of the gate in which it is
+	group *slotGroup     // nil: it is no slot
 
 	mu      sync.Mutex
 	state   holdState
@@ -90,7 +91,7 @@ func (h *hold) begin(l *Locker, grant driver.Grant) (*Lease, error) {
 	}
 	if len(h.req.Slots) > 0 {
 		slot := h.req.Slots[grant.Slot]
-		h.req.Name, h.req.Key, h.req.Slots = slot.Name, slot.Key, nil
+		h.req.Name, h.req.Key, h.req.Slots, h.gate = slot.Name, slot.Key, nil, slot.Key
 	}
 	h.trust = trust.Start(l.terms, grant.Proof)
 	h.number, h.since = grant.Number, grant.Since
@@ -102,6 +103,10 @@ func (h *hold) begin(l *Locker, grant driver.Grant) (*Lease, error) {
 		return nil, ErrClosed
 	}
 	h.state, h.lease = held, lease
+	if h.group != nil {
+		h.group.keep()
+		h.s.queue.Occupy(h.gate, h)
+	}
 	h.s.renewer.add(h, h.next())
 	return lease, nil
 }
@@ -193,7 +198,13 @@ func (h *hold) giveBack(ctx context.Context, l *Lease) error {
 }
 
 // exit lets the next caller in.
-func (h *hold) exit() { h.s.queue.Exit(h.gate, h.req.Mode == driver.Shared) }
+func (h *hold) exit() {
+	h.s.queue.Exit(h.gate, h.req.Mode == driver.Shared)
+	if h.group != nil {
+		h.group.free()
+		h.group.drop()
+	}
+}
 
 // lose ends the hold, unless it has ended. Gone says that the store has passed the name on, or may have, by its own word;
 // otherwise it may still be ours there, and is cleaned up.

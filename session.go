@@ -17,12 +17,15 @@ type session struct {
 	calls   sync.Pool
 	renewer renewer
 	cleaner cleaner
+
+	groupsMu sync.Mutex
+	groups   map[string]*slotGroup
 }
 
 // attach finds the session of a store, or begins it.
 func attach(store driver.Store) *session {
 	return store.Attached().Value(func() any {
-		s := &session{store: store, info: store.Info(), queue: queue.New[*call, *hold]()}
+		s := &session{store: store, info: store.Info(), queue: queue.New[*call, *hold](), groups: make(map[string]*slotGroup)}
 		s.calls.New = func() any { return newCall() }
 		s.renewer.s, s.cleaner.s = s, s
 		return s

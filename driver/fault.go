@@ -10,7 +10,7 @@ var (
 	// ErrNotOurs says that the store has answered, and this owner does not have the name.
 	ErrNotOurs = errors.New("the store says that this owner does not hold the name")
 	// ErrClosed is wrapped by the lasting fault of a closed store.
-	ErrClosed = errors.New("the store is closed")
+	ErrClosed = errors.New("closed")
 	// ErrUnsupported is wrapped by the lasting fault of a store that lacks what was asked for.
 	ErrUnsupported = errors.New("not supported by this store")
 )

@@ -1,0 +1,4 @@
+package tenure
+
+// Handed tells how often the lease's grant was handed on.
+func Handed(l *Lease) int { return int(l.token & maxHandoffs) }

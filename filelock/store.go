@@ -1,0 +1,181 @@
+package filelock
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+)
+
+// Options are those of Open. Zero is the default.
+type Options struct {
+	// TTL is the default of a Locker's TTL: how long a guardian lets a stalled holder go on, and three times the interval
+	// at which a deleted lock file is noticed. The directory itself frees nothing by time. Default 30 s, at least 10 ms.
+	TTL time.Duration
+}
+
+const (
+	defaultTTL = 30 * time.Second
+	minTTL     = 10 * time.Millisecond
+)
+
+// Store is one session with a directory of lock files. Open makes one; it is safe for concurrent use.
+type Store struct {
+	driver.Local
+	dir     string
+	ttl     time.Duration
+	session string
+	// tells is set once the kernel was seen to tell whether an open file is locked: file.locked is then believed.
+	tells atomic.Bool
+
+	mu     sync.Mutex
+	closed bool
+	asks   map[uint64]*ask  // on their way, by acquisition number
+	holds  map[uint64]*hold // granted
+}
+
+var _ driver.Store = (*Store)(nil)
+
+// Open opens the directory as a store, and makes it if it is missing. The error says what would be right where the
+// directory cannot be used: because it is not one, cannot be written to, or is on a network file system or FUSE.
+func Open(dir string, opts Options) (*Store, error) {
+	switch {
+	case dir == "":
+		return nil, lasting("no directory is named; name one on a local file system")
+	case opts.TTL == 0:
+		opts.TTL = defaultTTL
+	case opts.TTL < minTTL:
+		return nil, lasting("a TTL of %v; at least %v is needed, and %v is usual", opts.TTL, minTTL, defaultTTL)
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, failed("find", dir, err)
+	}
+	if err := prepare(dir); err != nil {
+		return nil, err
+	}
+	return &Store{
+		dir: dir, ttl: opts.TTL, session: driver.NewSession(),
+		asks: make(map[uint64]*ask), holds: make(map[uint64]*hold),
+	}, nil
+}
+
+// prepare makes the directory, and looks whether it can hold locks.
+func prepare(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return failed("make the directory", dir, err)
+	}
+	kind, err := fileSystem(dir)
+	if err != nil {
+		return failed("look at", dir, err)
+	}
+	if kind != "" {
+		return refuse(dir, kind)
+	}
+	if err := writable(dir); err != nil {
+		return failed("write to the directory", dir, err)
+	}
+	return nil
+}
+
+// Info says what the directory is and promises.
+func (s *Store) Info() driver.Info {
+	return driver.Info{
+		Kind: "directory", Address: "file:" + s.dir, Session: s.session, TTL: s.ttl,
+		Features:   driver.CanShare | driver.CanSlots | driver.CanRemember,
+		Guarantees: guarantees(),
+	}
+}
+
+// path gives the path of a name's file.
+func (s *Store) path(name, suffix string) (string, error) {
+	stem, err := stemOf(name)
+	if err != nil {
+		return "", asFault(driver.Lasting, err)
+	}
+	return filepath.Join(s.dir, stem+suffix), nil
+}
+
+// begin enters a request, so that Close and Abandon find it.
+func (s *Store) begin(a *ask) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	acq := a.req.Acq
+	if s.closed {
+		return closedFault()
+	}
+	if acq == 0 || s.asks[acq] != nil || s.holds[acq] != nil {
+		return lasting("the acquisition number %d is zero or in use; each request needs its own", acq)
+	}
+	s.asks[acq] = a
+	return nil
+}
+
+// end takes a request off the list, with its grant if it got one. False: the store was closed, or the request abandoned,
+// in the meantime, and the grant must be given back.
+func (s *Store) end(a *ask, h *hold) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asks, a.req.Acq)
+	if h == nil || s.closed || a.ctx.Err() != nil && context.Cause(a.ctx) == errAbandoned {
+		return false
+	}
+	s.holds[a.req.Acq] = h
+	return true
+}
+
+// holding looks a grant up; nil where this session has none under the number.
+func (s *Store) holding(acq uint64) (*hold, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, closedFault()
+	}
+	return s.holds[acq], nil
+}
+
+// take removes a grant, if it is still there: whoever takes it, ends it.
+func (s *Store) take(h *hold) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holds[h.ref.Acq] != h {
+		return false
+	}
+	delete(s.holds, h.ref.Acq)
+	return true
+}
+
+// Close frees what is held, ends what waits, and tells the holders. It returns when all have stopped, or ctx ends.
+func (s *Store) Close(ctx context.Context) error {
+	s.mu.Lock()
+	held, asking := s.holds, s.asks
+	s.holds, s.asks = nil, make(map[uint64]*ask) // a nil map reads as empty; nothing is written to it after closed
+	closed := s.closed
+	s.closed = true
+	waiting := make([]*ask, 0, len(asking))
+	for _, a := range asking {
+		a.cancel(driver.ErrClosed)
+		waiting = append(waiting, a)
+	}
+	s.mu.Unlock()
+	if closed {
+		return nil
+	}
+	for _, h := range held {
+		_ = h.release() // whatever it was, it is free now
+		h.watch.Lost(fmt.Errorf("filelock: %q: %w", h.ref.Name, driver.ErrClosed))
+	}
+	for _, a := range waiting {
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return gaveUp(ctx, a.req.Name)
+		}
+	}
+	return nil
+}
