@@ -27,10 +27,11 @@ type question struct {
 // ask puts the question to the store until it is granted, or refused for good. The caller is inside the gate, and stays
 // there: with the lease, or with the error. A lease that is granted as ctx ends is returned.
 func (l *Locker) ask(ctx context.Context, q *question) (*Lease, error) {
-	asking := newAskContext(ctx, l.group)
+	var limit time.Duration
 	if !q.wait {
-		asking.limit(bound(l.terms.TTL))
+		limit = bound(l.terms.TTL)
 	}
+	asking := newAskContext(ctx, l.group.closing, limit)
 	defer asking.end()
 	var inTheWay error
 	for try := 0; ; try++ {

@@ -10,7 +10,7 @@ import (
 // limit. It sets up none of that before somebody asks for Done, so that a driver that answers at once pays nothing.
 type askContext struct {
 	parent   context.Context
-	group    *group
+	closing  context.Context // the Locker's; nil: its closing does not matter
 	deadline time.Time // zero: none
 
 	mu    sync.Mutex
@@ -18,12 +18,14 @@ type askContext struct {
 	undo  func()
 }
 
-func newAskContext(parent context.Context, g *group) *askContext {
-	return &askContext{parent: parent, group: g}
+// newAskContext makes the context of a question. A limit of 0 is none.
+func newAskContext(parent, closing context.Context, limit time.Duration) *askContext {
+	c := &askContext{parent: parent, closing: closing}
+	if limit > 0 {
+		c.deadline = time.Now().Add(limit)
+	}
+	return c
 }
-
-// limit bounds the question. It is called before the context is used.
-func (c *askContext) limit(d time.Duration) { c.deadline = time.Now().Add(d) }
 
 // Deadline is the earlier of the caller's and the limit.
 func (c *askContext) Deadline() (time.Time, bool) {
@@ -47,7 +49,7 @@ func (c *askContext) Err() error {
 		return inner.Err()
 	case c.parent.Err() != nil:
 		return c.parent.Err()
-	case c.group.closed():
+	case c.closing != nil && c.closing.Err() != nil:
 		return context.Canceled
 	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
 		return context.DeadlineExceeded
@@ -78,8 +80,11 @@ func (c *askContext) setUp() context.Context {
 		limited, release := context.WithDeadline(inner, c.deadline)
 		inner, undone = limited, func() { release(); cancel(nil) }
 	}
-	stop := context.AfterFunc(c.group.closing, func() { cancel(ErrClosed) })
-	c.inner, c.undo = inner, func() { stop(); undone() }
+	c.inner, c.undo = inner, undone
+	if c.closing != nil {
+		stop := context.AfterFunc(c.closing, func() { cancel(ErrClosed) })
+		c.undo = func() { stop(); undone() }
+	}
 	return inner
 }
 

@@ -41,6 +41,7 @@ type remains struct {
 	next  driver.Instant
 	pause time.Duration
 	most  time.Duration
+	log   *slog.Logger
 	after func() // once the first clean-up has ended, one way or another
 }
 
@@ -66,6 +67,7 @@ func (c *cleaner) put(h *hold, last driver.Instant, after func()) {
 		next:    driver.Now(),
 		pause:   minClean,
 		most:    max(minClean, h.req.Terms.TTL/8),
+		log:     h.asker.opts.Logger,
 		after:   after,
 	}
 	c.mu.Lock()
@@ -168,7 +170,7 @@ func (c *cleaner) clean(due []*remains) {
 	c.failing = failed != nil
 	c.mu.Unlock()
 	if first {
-		slog.Default().Warn("tenure: clean-up in the store failed, trying again", "store", c.s.info.Address, "error", failed)
+		due[0].log.Warn("tenure: clean-up in the store failed, trying again", "store", c.s.info.Address, "error", failed)
 	}
 }
 

@@ -18,7 +18,7 @@ func (h *hold) handOn(from *Lease, now driver.Instant) bool {
 		return false
 	case h.handed > 0 && now.Sub(h.first) > maxHanding:
 		return false
-	case h.trust.Left(now) < h.req.Terms.TTL/4:
+	case h.trust.Left(now) < h.trust.Interval()*3/4: // less than a quarter of what a proof is good for
 		return false // renewals are failing: let the store decide
 	}
 	if h.group != nil {

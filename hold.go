@@ -179,9 +179,9 @@ func (h *hold) release(ctx context.Context, l *Lease) error {
 // giveBack tells the store, and lets the next caller of this process ask. The state is returning.
 func (h *hold) giveBack(ctx context.Context, l *Lease) error {
 	h.s.renewer.remove(h)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), bound(h.req.Terms.TTL))
-	defer cancel()
-	err := h.s.store.Release(ctx, h.req.Ref)
+	telling := newAskContext(context.WithoutCancel(ctx), nil, bound(h.req.Terms.TTL))
+	err := h.s.store.Release(telling, h.req.Ref)
+	telling.end()
 	h.mu.Lock()
 	h.state = finished
 	h.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +34,7 @@ type renewer struct {
 	holds   holdHeap
 	armed   driver.Instant // when the timer goes off; zero: it is not set
 	timer   *time.Timer
+	ticking bool // tick runs; it looks at what comes meanwhile, too
 	looking bool // the watch for suspends is on
 
 	pending []*hold // due to be renewed
@@ -75,7 +77,7 @@ func (r *renewer) remove(h *hold) {
 
 // arm sets the timer for the earliest hold. It never puts it off: when it goes off too early, it is set anew.
 func (r *renewer) arm() {
-	if len(r.holds) == 0 {
+	if len(r.holds) == 0 || r.ticking {
 		return
 	}
 	at := r.holds[0].at
@@ -108,11 +110,16 @@ func (r *renewer) look() {
 	}
 }
 
-// tick looks at all holds that are due.
+// tick looks at all holds that are due. Only one runs at a time.
 func (r *renewer) tick() {
-	now := driver.Now()
 	r.mu.Lock()
 	r.armed = 0
+	if r.ticking {
+		r.mu.Unlock()
+		return
+	}
+	r.ticking = true
+	now := driver.Now()
 	due := r.holds.upTo(now.Add(coalesce))
 	r.mu.Unlock()
 
@@ -123,6 +130,7 @@ func (r *renewer) tick() {
 		}
 	}
 	r.mu.Lock()
+	r.ticking = false
 	r.arm()
 	r.pending = append(r.pending, renew...)
 	start := min(renewers-r.workers, (len(r.pending)+renewBatch-1)/renewBatch)
@@ -131,6 +139,13 @@ func (r *renewer) tick() {
 		go r.work()
 	}
 	r.mu.Unlock()
+}
+
+// unwanted says that the hold needs no renewal any more.
+func (h *hold) unwanted() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.state != held
 }
 
 // look does what is due for the hold at now, and says whether it is to be renewed.
@@ -176,14 +191,18 @@ func (r *renewer) work() {
 			r.mu.Unlock()
 			return
 		}
-		holds := r.pending[:n:n]
+		due := r.pending[:n:n]
 		r.pending = r.pending[n:]
 		r.mu.Unlock()
-		batch = r.renew(holds, batch[:0])
+		due = slices.DeleteFunc(due, (*hold).unwanted) // since it was due, it may have been released
+		batch = r.renew(due, batch[:0])
 	}
 }
 
 func (r *renewer) renew(holds []*hold, batch []driver.Renewal) []driver.Renewal {
+	if len(holds) == 0 {
+		return batch
+	}
 	limit := time.Duration(maxTTL)
 	for _, h := range holds {
 		batch = append(batch, driver.Renewal{Ref: h.req.Ref, Terms: h.req.Terms})

@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -81,8 +82,11 @@ func (l *Locker) acquireSlot(ctx context.Context, name, key string, wait bool) (
 	}
 	defer l.s.queue.Exit(g.park, false)
 	lease, err := l.askQuick(ctx, q, slots, false)
-	if err == nil || !worthwhile(err) || ctx.Err() != nil {
+	switch {
+	case err == nil, !worthwhile(err), errors.Is(err, ctx.Err()):
 		return lease, err
+	case ctx.Err() != nil:
+		return nil, l.gaveUp(ctx, name, err)
 	}
 	return l.askParked(ctx, q, slots)
 }

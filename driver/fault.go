@@ -51,7 +51,7 @@ func Unsupported(what string) error {
 type HeldError struct {
 	// Holder is who holds it, as far as the store knows.
 	Holder Holder
-	// RetryAfter is when it pays to ask again; zero leaves it to the caller.
+	// RetryAfter is when it pays to ask again; zero leaves it to the caller. Of a Gap it is the rest of that.
 	RetryAfter time.Duration
 	// Gap says that nobody holds it: a Request.Gap has not passed since Holder was granted.
 	Gap bool

@@ -25,7 +25,8 @@ func (m Mode) String() string {
 type Request struct {
 	Ref
 	// Slots, if not empty, are the names of which any one is wanted, each exclusive and each numbered on its own. Name and
-	// Key are then those of the group, under which a store may queue. The grant says which one it was.
+	// Key are then those of the group, under which a store may queue, and which is a lock of its own beside its slots. The
+	// grant says which slot it was; from then on Renew, Release and Abandon name that slot.
 	Slots []Slot
 	// Wait asks to be queued where the name is held.
 	Wait bool
@@ -88,11 +89,12 @@ type Holder struct {
 	Acq     uint64    `json:"acq,omitempty"`
 	Mode    Mode      `json:"mode,omitempty"`
 	Number  int64     `json:"number,omitempty"` // the grant's
-	Since   time.Time `json:"since,omitzero"`   // by the store's clock
+	Since   time.Time `json:"since,omitzero"`   // of its grant, or of its waiting; by the store's clock
 	Foreign bool      `json:"foreign,omitempty"`
 }
 
-// Report is what a store knows of one name.
+// Report is what a store knows of one name. Of the name of a group of slots it has the waiters; the holders are under the
+// slots' own names.
 type Report struct {
 	Holders []Holder // several only where they share
 	Waiters []Holder // in order, where the store keeps one

@@ -25,8 +25,8 @@ type Store interface {
 	// runs Abandon for this Acq. It may return a grant although ctx is over: the caller takes it or gives it back.
 	// A grant whose trust was over before it arrived is returned all the same; the caller gives it back.
 	//
-	// After a grant, and until Release or Abandon of it has been answered, the driver calls req.Watch.Lost when it
-	// learns that the grant is gone.
+	// From the grant on (so perhaps before Acquire has returned it), and until Release or Abandon of it has been answered,
+	// the driver calls req.Watch.Lost when it learns that the grant is gone.
 	Acquire(ctx context.Context, req *Request) (Grant, error)
 
 	// Renew proves grants, in as few messages as it can, and fills in Proof or Err of each: nil and a newer Proof,

@@ -109,14 +109,15 @@ func (s *Store) trySlots(t *turn, group *place, req *driver.Request) (driver.Gra
 
 // has says whether this owner holds or awaits what it asks for.
 func (s *Store) has(p *place, req *driver.Request) bool {
-	if p.queue.find(s, req.Acq) != nil || p.slots != nil && p.slots.waiters.find(s, req.Acq) != nil {
+	o := owner{s, req.Acq}
+	if p.waiter(o) != nil {
 		return true
 	}
 	if len(req.Slots) == 0 {
-		return p.holders.find(s, req.Acq) != nil
+		return p.holders.find(o) != nil
 	}
 	for i := range req.Slots {
-		if slot := s.memory.places[req.Slots[i].Key]; slot != nil && slot.holders.find(s, req.Acq) != nil {
+		if slot := s.memory.places[req.Slots[i].Key]; slot != nil && slot.holders.find(o) != nil {
 			return true
 		}
 	}
@@ -126,7 +127,7 @@ func (s *Store) has(p *place, req *driver.Request) bool {
 // claim copies what is kept of a request.
 func (s *Store) claim(req *driver.Request) *claim {
 	c := s.memory.claims.take()
-	c.session, c.acq, c.mode, c.watch = s, req.Acq, req.Mode, req.Watch
+	c.owner, c.mode, c.watch = owner{s, req.Acq}, req.Mode, req.Watch
 	c.ttl = req.Terms.TTL
 	if c.ttl <= 0 {
 		c.ttl = s.info.TTL

@@ -1,6 +1,7 @@
 package memlock
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -157,7 +158,7 @@ type callsBack struct {
 func (c callsBack) Queued(*driver.Holder) { c.Lost(nil) }
 
 func (c callsBack) Lost(error) {
-	r, _ := c.s.Inspect(nil, "x") //nolint:staticcheck // a memory does not look at it
+	r, _ := c.s.Inspect(context.Background(), "x")
 	c.seen <- r
 }
 

@@ -12,7 +12,7 @@
 //		store.Lose("report/daily") // the lease's context ends now, with cause tenure.ErrLost
 //	})
 //
-// Make the store inside the bubble: channels and timers belong to the bubble in which they were made.
+// Use a store inside one bubble only: its waits belong to that bubble, and so does its time.
 //
 // [New] gives a session on a fresh memory. [Store.Session] opens another one on the same memory, as another process
 // would: that is how to test two processes in one. [Store.Lose] and [Store.LoseQuietly] take a lease away.

@@ -2,6 +2,7 @@ package memlock_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/tenurelock/tenure/driver"
@@ -24,8 +25,8 @@ func Example() {
 	report := driver.Ref{Name: "report/daily", Key: "report/daily", Acq: 1}
 	first, _ := here.Acquire(ctx, &driver.Request{Ref: report, Watch: quiet{}})
 	_, err := there.Acquire(ctx, &driver.Request{Ref: report, Watch: quiet{}, Holder: &driver.Holder{Program: "b"}})
-	_, held := err.(*driver.HeldError)
-	fmt.Println("held:", held)
+	var held *driver.HeldError
+	fmt.Println("held:", errors.As(err, &held))
 
 	_ = here.Release(ctx, report)
 	report.Acq = 2

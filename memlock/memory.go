@@ -56,20 +56,20 @@ func (t *turn) tidy() {
 		return
 	}
 	m.peak = max(m.peak, len(m.places))
-	for key, p := range m.places {
+	for _, p := range m.places {
 		if p.holders.head != nil {
 			t.serve(p) // a holder may have expired where nobody asked
 		}
+	}
+	for key, p := range m.places {
 		if p.run != nil && p.run.past(t.wall(), m.longest) {
 			p.run = nil
 		}
-		if p.isUnused() {
+		if p.idle = false; p.isUnused() {
 			delete(m.places, key)
 			m.floor = max(m.floor, p.last)
 			*p = place{idle: true}
 			m.unused.give(p)
-		} else {
-			p.idle = false
 		}
 	}
 	m.idle = 0

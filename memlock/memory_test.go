@@ -65,7 +65,7 @@ func TestAForgottenNameRisesAgain(t *testing.T) {
 func TestWhatNobodyUsesIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{})
-		const many = 20_000
+		const many = 6000
 		var all []*ask
 		for i := range many {
 			a := want(fmt.Sprint(i))
@@ -168,7 +168,7 @@ func TestAcquireAndReleaseAllocateNothing(t *testing.T) {
 }
 
 func TestAHeldNameTakesUnder400Bytes(t *testing.T) {
-	names := make([]string, 50_000)
+	names := make([]string, 20_000)
 	for i := range names {
 		names[i] = fmt.Sprintf("invoice/%d", i)
 	}

@@ -165,8 +165,8 @@ func walk(t *testing.T, dice *rand.Rand) {
 	}
 }
 
-// somebody is a reader, a writer, or one who wants any of some slots. No two have the same TTL, so no two holders
-// expire at the same instant.
+// somebody is a reader, a writer, or one who wants any of some slots. The TTLs differ by so many nanoseconds that no two
+// holders expire at the same instant: then the order would be anybody's.
 func somebody(dice *rand.Rand, sessions []*Store) *part {
 	p := &part{session: sessions[dice.IntN(len(sessions))]}
 	keys := []string{"a", "b", "c"}
@@ -182,7 +182,7 @@ func somebody(dice *rand.Rand, sessions []*Store) *part {
 		change = append(change, slots(p.wants...))
 	}
 	a := want(name, change...)
-	a.Terms.TTL += time.Duration(a.Acq)
+	a.Terms.TTL += time.Duration(dice.Int64N(int64(time.Second)))
 	p.waiter = &waiter{ask: a}
 	return p
 }

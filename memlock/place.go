@@ -11,6 +11,7 @@ import (
 type place struct {
 	key     string
 	holders list           // one exclusive holder, or any number of shared ones
+	soonest driver.Instant // no holder's time is up before this, perhaps not then either
 	queue   list           // those who wait for this very key
 	last    int64          // the number of the last grant
 	run     *run           // the last grant that was to be remembered
@@ -54,22 +55,30 @@ func (p *place) waiting() iter.Seq[*claim] {
 	}
 }
 
+// waiter finds an owner among all who queue under this key.
+func (p *place) waiter(o owner) *claim {
+	c := p.queue.find(o)
+	if c == nil && p.slots != nil {
+		c = p.slots.waiters.find(o)
+	}
+	return c
+}
+
 // claim is one owner's part in a place: a waiter, then a holder.
 type claim struct {
 	next, prev *claim
-	session    *Store
-	acq        uint64
-	watch      driver.Watcher
-	host       string // these four are copied from the request's Holder
-	program    string
-	note       string
-	pid        int
-	ttl        time.Duration
-	number     int64          // of a holder
-	since      int64          // wall clock in ns: granted, or for a waiter queued
-	expires    driver.Instant // of a holder
-	wait       *wait          // of a waiter
-	mode       driver.Mode
+	owner
+	watch   driver.Watcher
+	host    string // these four are copied from the request's Holder
+	program string
+	note    string
+	pid     int
+	ttl     time.Duration
+	number  int64          // of a holder
+	since   int64          // wall clock in ns: granted, or for a waiter queued
+	expires driver.Instant // of a holder
+	wait    *wait          // of a waiter
+	mode    driver.Mode
 }
 
 // over says whether the grant has expired.
@@ -79,55 +88,5 @@ func (c *claim) describe() driver.Holder {
 	return driver.Holder{
 		Host: c.host, PID: c.pid, Program: c.program, Note: c.note,
 		Session: c.session.info.Session, Acq: c.acq, Mode: c.mode, Number: c.number, Since: time.Unix(0, c.since),
-	}
-}
-
-// list links claims in the order of their coming.
-type list struct{ head, tail *claim }
-
-func (l *list) push(c *claim) {
-	c.prev, c.next = l.tail, nil
-	if l.tail == nil {
-		l.head = c
-	} else {
-		l.tail.next = c
-	}
-	l.tail = c
-}
-
-func (l *list) remove(c *claim) {
-	if c.prev == nil {
-		l.head = c.next
-	} else {
-		c.prev.next = c.next
-	}
-	if c.next == nil {
-		l.tail = c.prev
-	} else {
-		c.next.prev = c.prev
-	}
-	c.prev, c.next = nil, nil
-}
-
-// find gives the claim of an owner, compared whole; nil if it has none here.
-func (l *list) find(session *Store, acq uint64) *claim {
-	for c := l.head; c != nil; c = c.next {
-		if c.acq == acq && c.session == session {
-			return c
-		}
-	}
-	return nil
-}
-
-// all goes through the claims. The loop may remove the one it is given.
-func (l *list) all() iter.Seq[*claim] {
-	return func(yield func(*claim) bool) {
-		for c := l.head; c != nil; {
-			next := c.next
-			if !yield(c) {
-				return
-			}
-			c = next
-		}
 	}
 }

@@ -28,7 +28,7 @@ func (t *turn) renew(s *Store, r *driver.Renewal) (driver.Proof, error) {
 	if p == nil {
 		return driver.Proof{}, driver.ErrNotOurs
 	}
-	c := p.holders.find(s, r.Acq)
+	c := p.holders.find(owner{s, r.Acq})
 	if c == nil || c.over(t.now) {
 		return driver.Proof{}, driver.ErrNotOurs
 	}
@@ -58,7 +58,7 @@ func (t *turn) release(s *Store, key string, acq uint64) bool {
 	if p == nil {
 		return false
 	}
-	c := p.holders.find(s, acq)
+	c := p.holders.find(owner{s, acq})
 	if c == nil {
 		return false
 	}
@@ -85,13 +85,10 @@ func (s *Store) Abandon(_ context.Context, batch []driver.Removal) {
 
 func (t *turn) abandon(s *Store, r *driver.Removal) {
 	if p := t.memory.places[r.Key]; p != nil {
-		for c := range p.waiting() {
-			if c.session == s && c.acq == r.Acq {
-				w := c.wait
-				t.refuse(c, &driver.Fault{Kind: driver.Passing, Err: errAbandoned})
-				t.serveFor(w)
-				break
-			}
+		if c := p.waiter(owner{s, r.Acq}); c != nil {
+			w := c.wait
+			t.refuse(c, &driver.Fault{Kind: driver.Passing, Err: errAbandoned})
+			t.serveFor(w)
 		}
 	}
 	if len(r.Slots) == 0 {

@@ -2,24 +2,20 @@ package memlock
 
 import (
 	"errors"
+	"math"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
 )
+
+const maxInstant = driver.Instant(math.MaxInt64)
 
 var errExpired = errors.New("the memory's time to live ran out without a renewal")
 
 // serve drops holders whose time is up, and gives the place to those who have waited longest, as far as they get along
 // with each other. It is called after every change, so whenever a turn ends, the first waiter could not be granted.
 func (t *turn) serve(p *place) {
-	for c := p.holders.head; c != nil; {
-		next := c.next
-		if c.over(t.now) {
-			t.report(c, errExpired)
-			t.drop(p, c)
-		}
-		c = next
-	}
+	t.expire(p)
 	for c := p.first(); c != nil && p.admits(c.mode); c = p.first() {
 		w := c.wait
 		if err := t.allows(p, w.oncePer, w.gap); err != nil {
@@ -35,6 +31,22 @@ func (t *turn) serve(p *place) {
 		}
 	}
 	t.settle(p)
+}
+
+// expire drops the holders whose time is up.
+func (t *turn) expire(p *place) {
+	if p.holders.head == nil || t.now.Before(p.soonest) {
+		return
+	}
+	p.soonest = maxInstant
+	for c := range p.holders.all() {
+		if c.over(t.now) {
+			t.report(c, errExpired)
+			t.drop(p, c)
+		} else {
+			p.soonest = min(p.soonest, c.expires)
+		}
+	}
 }
 
 // serveFor serves all that a waiter waits or waited for: one that is gone may have held back readers behind it.
@@ -67,6 +79,10 @@ func (t *turn) grant(p *place, c *claim, remember bool) driver.Grant {
 	c.expires = t.now.Add(c.ttl)
 	c.number = max(p.last+1, c.since/int64(time.Microsecond))
 	p.last = c.number
+	if p.holders.head == nil {
+		p.soonest = c.expires
+	}
+	p.soonest = min(p.soonest, c.expires)
 	p.holders.push(c)
 	if remember {
 		p.run = &run{ns: c.since, holder: c.describe()}
@@ -104,20 +120,16 @@ func (t *turn) arm(p *place) {
 		}
 		return
 	}
-	due := p.holders.head.expires
-	for c := p.holders.head.next; c != nil; c = c.next {
-		due = min(due, c.expires)
-	}
-	if p.timer != nil && p.due > t.now && p.due <= due {
+	if p.timer != nil && p.due > t.now && p.due <= p.soonest {
 		return
 	}
-	p.due = due
+	p.due = p.soonest
 	if p.timer != nil {
-		p.timer.Reset(due.Sub(t.now))
+		p.timer.Reset(p.due.Sub(t.now))
 		return
 	}
 	m := t.memory
-	p.timer = time.AfterFunc(due.Sub(t.now), func() {
+	p.timer = time.AfterFunc(p.due.Sub(t.now), func() {
 		// The place may have been forgotten meanwhile, or stand for another name: serving it does no harm.
 		t := m.begin()
 		defer t.end()

@@ -90,3 +90,52 @@ func TestReadersExpireOneByOne(t *testing.T) {
 		writer.got(t)
 	})
 }
+
+// TestACrowd takes so many readers, and then waiters, that they are found by an index, and out of order.
+func TestACrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{})
+		other := s.Session()
+		var readers []*ask
+		for range 5 * crowd {
+			a := want("x", shared)
+			granted(t, s, a)
+			readers = append(readers, a)
+			notOurs(t, other, a)
+		}
+		if _, err := s.Acquire(t.Context(), &readers[crowd/2].Request); err == nil {
+			t.Error("a second Acquire under one number")
+		}
+		writer := queue(t.Context(), t, other, want("x"))
+		for i := range readers {
+			a := readers[(i*7)%len(readers)]
+			if _, err := renewed(s, a); err != nil {
+				t.Fatal(err)
+			}
+			writer.waits(t)
+			released(t, s, a)
+			notOurs(t, s, a)
+		}
+		writer.got(t)
+
+		var line []*waiter
+		for range 3 * crowd {
+			line = append(line, queue(t.Context(), t, s, want("x")))
+		}
+		for i := len(line) - 2; i > 0; i-- {
+			abandoned(t, other, line[i].ask) // another session's
+			line[i].waits(t)
+			abandoned(t, s, line[i].ask)
+			if !line[i].over() {
+				t.Fatal("an abandoned waiter waits")
+			}
+		}
+		released(t, other, writer.ask)
+		line[0].got(t)
+		released(t, s, line[0].ask)
+		line[len(line)-1].got(t)
+		if l := s.memory.places["x"].queue; l.size != 0 || l.index != nil {
+			t.Errorf("an empty queue of size %d, indexed: %v", l.size, l.index != nil)
+		}
+	})
+}

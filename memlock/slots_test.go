@@ -79,8 +79,10 @@ func TestSlotWaitersAreFirstInFirstOut(t *testing.T) {
 		second.waits(t)
 		time.Sleep(ttl) // the holder of 0 is dead
 		second.got(t)
-		if p := s.memory.places["pool"]; p != nil && p.slots != nil {
-			t.Error("the group is remembered without waiters")
+		for key, p := range s.memory.places {
+			if p.slots != nil {
+				t.Errorf("%q has a part in a group without waiters", key)
+			}
 		}
 	})
 }

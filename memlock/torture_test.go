@@ -70,7 +70,7 @@ func (r *register) above(key string) int64 {
 
 // TestTorture lets many acquire, wait, give up, renew, crash and release at the same time, and nothing may overlap.
 func TestTorture(t *testing.T) {
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		synctest.Test(t, func(t *testing.T) {
 			s := New(Options{})
 			r := &register{inside: map[string]map[uint64]belief{}, numbers: map[string]map[int64]bool{}, highest: map[string]int64{}}

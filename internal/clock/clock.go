@@ -14,7 +14,7 @@ import (
 )
 
 // Instant is a moment in nanoseconds since an arbitrary start of this process, suspended time included. It means
-// nothing in another process. Zero is no moment.
+// nothing in another process. Zero is no moment; under the fake time of testing/synctest an instant may be negative.
 type Instant int64
 
 // Add gives the instant d later.
@@ -72,3 +72,6 @@ func ask() {
 	}
 	offset.Store(wall - mono)
 }
+
+// Suspend moves the clock as a suspend of that length would. It is for tests: nothing can take it back.
+func Suspend(d time.Duration) { asleep.Add(int64(d)) }

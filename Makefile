@@ -1,0 +1,40 @@
+# Run `make` alone for the list.
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+
+.PHONY: help test bench lint cover fmt tidy demo man release-check
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+test: ## install what the tests need, then vet and test every module with the race detector
+	./scripts/install
+	go vet work
+	go test -race work
+
+bench: ## benchmarks of the root module
+	go test -run '^$$' -bench . -count 5 .
+
+lint: ## golangci-lint over every module; its first build takes some minutes
+	./scripts/lint $(GOLANGCI)
+
+cover: ## coverage of every module, as dist/cover.html
+	mkdir -p dist
+	go test -coverpkg=github.com/tenurelock/tenure/... -coverprofile=dist/cover.out work
+	go tool cover -html=dist/cover.out -o dist/cover.html
+	go tool cover -func=dist/cover.out | tail -n 1
+
+fmt: ## gofmt every file
+	gofmt -w .
+
+tidy: ## go mod tidy of every module
+	./scripts/tidy
+
+demo: ## two commands after one lock, in one terminal
+	./scripts/demo
+
+man: ## the manual pages, into dist/man
+	mkdir -p dist/man
+	go run ./cmd/tenure man dist/man
+
+release-check: ## build what users will build, from the tree and without go.work
+	./scripts/release-check
