@@ -1,7 +1,7 @@
 # Run `make` alone for the list.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help test bench lint cover fmt tidy demo man release-check
+.PHONY: help test bench lint cover fmt tidy demo man release-check guarantees
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -38,3 +38,6 @@ man: ## the manual pages, into dist/man
 
 release-check: ## build what users will build, from the tree and without go.work
 	./scripts/release-check
+
+guarantees: ## write the table in docs/guarantees.md from what the drivers say
+	go test ./proof -run TestGuaranteesPage -update

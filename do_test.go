@@ -83,6 +83,34 @@ func TestDo(t *testing.T) {
 	})
 }
 
+// TestContextsEndBeforeTheNameIsPassedOn, to a caller of this process as to another.
+func TestContextsEndBeforeTheNameIsPassedOn(t *testing.T) {
+	inner := memory(t)
+	l, other := locker(t, inner, tenure.Options{}), locker(t, inner.Session(), tenure.Options{})
+	for range 300 {
+		for _, next := range []*tenure.Locker{l, other} {
+			lease := acquire(t, l, "x")
+			work := lease.Context(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				successor, err := next.Acquire(context.Background(), "x")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if work.Err() == nil {
+					t.Error("the successor has the name, and the context before it is not over")
+				}
+				release(t, successor)
+			}()
+			runtime.Gosched()
+			release(t, lease)
+			<-done
+		}
+	}
+}
+
 // TestManyContexts of one lease are forgotten as they end, and all end with it.
 func TestManyContexts(t *testing.T) {
 	lease := acquire(t, locker(t, memory(t), tenure.Options{}), "x")

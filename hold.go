@@ -155,14 +155,13 @@ func (h *hold) release(ctx context.Context, l *Lease) error {
 		}
 		return err
 	}
-	works := l.end(ErrReleased)
+	l.end(ErrReleased).cancelAll(ErrReleased) // before anybody else has the name; a cancellation runs no code of others
 	handed := h.handOn(l, now)
 	if !handed {
 		h.state = returning
 	}
 	h.mu.Unlock()
 
-	works.cancelAll(ErrReleased)
 	var err error
 	if !handed {
 		if err = h.giveBack(ctx, l); errors.Is(err, ErrLost) {

@@ -140,7 +140,7 @@ func (l *Lease) forget(w *work) {
 	}
 }
 
-// end marks the lease as over, with hold.mu held, and returns the contexts that the caller must cancel without it.
+// end marks the lease as over, with hold.mu held, and returns the contexts that the caller must cancel.
 func (l *Lease) end(over error) *work {
 	l.over = over
 	if l.done != nil {
