@@ -84,7 +84,7 @@ type Holder struct {
 	PID     int    `json:"pid,omitempty"`
 	Program string `json:"program,omitempty"` // the program's name only: arguments may hold secrets
 	Note    string `json:"note,omitempty"`    // what the program says of itself
-	// The rest is the store's, and empty in a Request.
+	// The rest is the store's, and empty in a Request. Of a foreign holder it may be unknown.
 	Session string    `json:"session,omitempty"`
 	Acq     uint64    `json:"acq,omitempty"`
 	Mode    Mode      `json:"mode,omitempty"`

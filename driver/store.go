@@ -15,7 +15,8 @@ type Store interface {
 	// process, and the order of AcquireAll, go by the key. The error says why no such name can be. It asks no server.
 	Key(name string) (string, error)
 
-	// Acquire asks for one grant under the owner id (session, req.Acq), which it sends once and never again.
+	// Acquire asks for one grant under the owner id (session, req.Acq), which it sends once and never again. The caller asks
+	// for no key that this session has already, or asks for, other than shared beside shared.
 	//
 	// Without req.Wait it answers at once: a grant, or a *HeldError. With it, the call joins the store's queue and
 	// returns when it is granted; a driver that cannot queue (now, or ever) answers with a *HeldError instead, whose
