@@ -50,7 +50,7 @@ type Store interface {
 	// Attached is where the root package keeps what all Lockers over this Store share. Embed [Local].
 	Attached() *Local
 
-	// Close ends the session. What it still holds is freed as when the process ends, and Watch.Lost is called for it.
+	// Close ends the session. Watch.Lost is called for what it still holds, which is then freed as when the process ends.
 	// Later calls answer with a lasting fault that wraps ErrClosed. A second Close does nothing.
 	Close(ctx context.Context) error
 }

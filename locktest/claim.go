@@ -35,6 +35,7 @@ type watch struct {
 	behind *driver.Holder
 	waits  chan struct{} // closed when it is said to wait
 	lost   chan error
+	onLoss func() // if set, called before a loss is recorded
 }
 
 func newWatch() *watch { return &watch{waits: make(chan struct{}), lost: make(chan error, 1)} }
@@ -54,6 +55,9 @@ func (w *watch) Queued(holder *driver.Holder) {
 }
 
 func (w *watch) Lost(cause error) {
+	if w.onLoss != nil {
+		w.onLoss()
+	}
 	select {
 	case w.lost <- cause:
 	default:

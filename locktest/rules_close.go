@@ -10,6 +10,7 @@ var closeRules = []Rule{
 	{Name: "close/frees", Says: "Closing a session frees what it held, and nobody else's.", check: checkCloseFrees},
 	{Name: "close/waiters", Says: "Closing a session ends its waiters at once, with a lasting fault that is ErrClosed, and they leave the queue.", check: checkCloseEndsWaiters},
 	{Name: "close/holders", Says: "Closing a session tells its holders that they lost.", check: checkCloseTellsHolders},
+	{Name: "close/first", Says: "Closing a session tells its holders before their names pass on.", check: checkCloseTellsFirst},
 	{Name: "close/later", Says: "After Close every call says ErrClosed, and a second Close nothing.", check: checkClosedRefuses},
 }
 
@@ -55,6 +56,24 @@ func checkCloseTellsHolders(t *trial) {
 	}
 	a.closes()
 	t.want(comes(c.watch.lost, t.Prompt), "a holder did not hear within %v that its session was closed", t.Prompt)
+}
+
+// checkCloseTellsFirst dawdles while it is told: nobody may be granted the name meanwhile.
+func checkCloseTellsFirst(t *trial) {
+	name := t.name("x")
+	a, b := t.open(), t.open()
+	holder := a.claim(name)
+	told, mayGoOn := make(chan struct{}), make(chan struct{})
+	holder.watch.onLoss = func() { close(told); <-mayGoOn }
+	holder.ask(t.ctx)
+	t.no(holder.err, "acquire %q, which is free", name)
+	waiter := b.wait(t.ctx, name)
+	t.start(a.closes)
+	t.want(comes(told, t.Prompt), "a holder did not hear within %v that its session was closed", t.Prompt)
+	early := comes(waiter.done, t.TTL/4)
+	close(mayGoOn)
+	t.want(!early, "%q was granted to a waiter before its holder had heard that its session was closed", name)
+	waiter.got(t.Freed)
 }
 
 func checkClosedRefuses(t *trial) {

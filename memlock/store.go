@@ -100,34 +100,51 @@ func (s *Store) Inspect(_ context.Context, name string) (driver.Report, error) {
 	return report, nil
 }
 
-// Close ends the session: its waiters return at once, what it holds passes on, and the holders are told. The memory and
-// its other sessions live on.
+// Close ends the session: its waiters return at once, the holders are told, and then what it holds passes on. The memory
+// and its other sessions live on.
 func (s *Store) Close(context.Context) error {
+	if s.announceEnd() {
+		s.passOn()
+	}
+	return nil
+}
+
+// announceEnd closes the session to all calls, and tells its waiters and holders when the turn ends. False: it was closed.
+func (s *Store) announceEnd() bool {
 	t := s.memory.begin()
 	defer t.end()
 	if s.closed {
-		return nil
+		return false
 	}
 	s.closed = true
-	// All its waiters go before any name is passed on, or one of them could be granted a slot behind our back.
+	cause := fmt.Errorf("the session was closed: %w", driver.ErrClosed)
 	for _, p := range s.memory.places {
 		for c := range p.waiting() {
 			if c.session == s {
 				t.refuse(c, s.closedFault())
 			}
 		}
-	}
-	cause := fmt.Errorf("the session was closed: %w", driver.ErrClosed)
-	for _, p := range s.memory.places {
 		for c := range p.holders.all() {
 			if c.session == s {
 				t.report(c, cause)
+			}
+		}
+	}
+	return true
+}
+
+// passOn frees what the session holds. Its holders have been told by now, so that none trusts beside a successor.
+func (s *Store) passOn() {
+	t := s.memory.begin()
+	defer t.end()
+	for _, p := range s.memory.places {
+		for c := range p.holders.all() {
+			if c.session == s {
 				t.drop(p, c)
 			}
 		}
 		t.serve(p)
 	}
-	return nil
 }
 
 func (s *Store) closedFault() error {

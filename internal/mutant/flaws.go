@@ -93,6 +93,7 @@ const (
 	CloseLeaves            Flaw = "closing leaves what is held"
 	CloseForgetsWaiters    Flaw = "closing leaves the waiters waiting"
 	CloseSilent            Flaw = "closing does not tell the holders"
+	ClosePassesOnFirst     Flaw = "closing passes the names on, then tells the holders"
 	ClosedGrants           Flaw = "a closed session goes on"
 	SaysNothing            Flaw = "a cell of the guarantees is empty"
 	ReleaseDeferred        Flaw = "a release is confirmed before it is done"
@@ -180,6 +181,7 @@ var Mistakes = []Mistake{
 	{Flaw: CloseLeaves, Rule: "close/frees", Source: "H26: closing a pooled connection left its lock held"},
 	{Flaw: CloseForgetsWaiters, Rule: "close/waiters", Source: "H21: hanging for ever"},
 	{Flaw: CloseSilent, Rule: "close/holders", Source: "H6: ended silently"},
+	{Flaw: ClosePassesOnFirst, Rule: "close/first", Source: "H2: the loss signal came after the successor's grant"},
 	{Flaw: ClosedGrants, Rule: "close/later", Source: "a pool that opens a new connection by itself"},
 	{Flaw: UnsupportedGrants, Rule: "unsupported/refused", Source: "an option that is ignored", Plain: true},
 

@@ -129,15 +129,28 @@ func closedFault() error {
 	return &driver.Fault{Kind: driver.Lasting, Err: fmt.Errorf("mutant: %w", driver.ErrClosed)}
 }
 
-// Close frees what the session holds.
+// Close tells the holders, and then frees what the session holds.
 func (s *Store) Close(context.Context) error {
 	w := s.w
-	defer w.tell()
+	if !s.end() {
+		return nil
+	}
+	if w.flaw != ClosePassesOnFirst {
+		w.tell()
+	}
+	s.passOn()
+	w.tell()
+	return nil
+}
+
+// end closes the session to all calls. False: it was closed.
+func (s *Store) end() bool {
+	w := s.w
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	select {
 	case <-s.closed:
-		return nil
+		return false
 	default:
 	}
 	close(s.closed)
@@ -147,19 +160,29 @@ func (s *Store) Close(context.Context) error {
 			w.answer(q, driver.Grant{}, closedFault())
 		}
 	}
-	for key, held := range w.held {
-		for _, g := range clone(held) {
-			if g.session != s || w.flaw == CloseLeaves {
-				continue
-			}
-			if w.flaw != CloseSilent && g.watch != nil {
+	for _, held := range w.held {
+		for _, g := range held {
+			if g.session == s && g.watch != nil && w.flaw != CloseSilent && w.flaw != CloseLeaves {
 				w.lost = append(w.lost, g.watch)
 			}
-			w.drop(key, g)
+		}
+	}
+	return true
+}
+
+// passOn frees what the session holds.
+func (s *Store) passOn() {
+	w := s.w
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, held := range w.held {
+		for _, g := range clone(held) {
+			if g.session == s && w.flaw != CloseLeaves {
+				w.drop(key, g)
+			}
 		}
 	}
 	w.serve()
-	return nil
 }
 
 // Inspect tells who holds a name.
