@@ -19,6 +19,16 @@ func (ls Leases) Release(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
+// Err is the first of what the leases' Err say: nil while all are held and trusted.
+func (ls Leases) Err() error {
+	for _, lease := range ls {
+		if err := lease.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Context gives a context that ends with ctx, or with the first of the leases that is over.
 func (ls Leases) Context(ctx context.Context) context.Context {
 	for _, lease := range ls {
@@ -29,8 +39,8 @@ func (ls Leases) Context(ctx context.Context) context.Context {
 
 // AcquireAll waits until it holds all the names. It takes them in the order of the store's keys, which is the same for
 // every caller, so calls of AcquireAll do not deadlock with each other; a caller that holds one name while it acquires
-// others by hand still can. On failure none is held. A name given twice, or two names with one key (they would wait for
-// each other), are refused.
+// others by hand still can. If one is lost while it waits for another, it gives back the rest and begins anew. On failure
+// none is held. A name given twice, or two names with one key (they would wait for each other), are refused.
 func (l *Locker) AcquireAll(ctx context.Context, names ...string) (Leases, error) {
 	type place struct {
 		key   string
@@ -51,13 +61,18 @@ func (l *Locker) AcquireAll(ctx context.Context, names ...string) (Leases, error
 				names[places[i-1].index], names[places[i].index])
 		}
 	}
-	leases, taken := make(Leases, len(names)), make(Leases, 0, len(names))
-	for _, place := range places {
-		lease, err := l.acquire(ctx, names[place.index], true)
-		if err != nil {
-			return nil, errors.Join(err, taken.Release(ctx))
+	for {
+		leases, taken := make(Leases, len(names)), make(Leases, 0, len(names))
+		for _, place := range places {
+			lease, err := l.acquire(ctx, names[place.index], true)
+			if err != nil {
+				return nil, errors.Join(err, taken.Release(ctx))
+			}
+			leases[place.index], taken = lease, append(taken, lease)
 		}
-		leases[place.index], taken = lease, append(taken, lease)
+		if taken.Err() == nil {
+			return leases, nil
+		}
+		_ = taken.Release(ctx) // that one was lost is known, and no work was done under the others
 	}
-	return leases, nil
 }

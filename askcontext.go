@@ -11,7 +11,7 @@ import (
 type askContext struct {
 	parent   context.Context
 	closing  context.Context // the Locker's; nil: its closing does not matter
-	deadline time.Time // zero: none
+	deadline time.Time       // zero: none
 
 	mu    sync.Mutex
 	inner context.Context // once Done was asked for

@@ -33,8 +33,8 @@
 // # The files
 //
 // A name's file is the name itself where it has only a-z, 0-9, "_", "-" and dots that do not lead, every other byte as
-// %xx in hexadecimal, and ".lock": "report/Daily" is in "report%2f%44aily.lock". (Capitals are escaped for file systems that do not tell them from
-// small letters; the first letter of a name that Windows reserves, as in "con", is escaped too.) A name that becomes
-// longer than 135 bytes is cut to a readable beginning, "~", and the SHA-256 of the whole name. No two different names
-// share a file. A ".door" beside it belongs to shared leases.
+// %xx in hexadecimal, and ".lock": "report/Daily" is in "report%2f%44aily.lock". Capitals are escaped for file systems
+// that do not tell them from small letters; the first letter of a name that Windows reserves, as in "con", is escaped
+// too. A name that becomes longer than 135 bytes is cut to a readable beginning, "~", and the SHA-256 of the whole name.
+// No two different names share a file. A ".door" beside it belongs to shared leases and to those who wait.
 package filelock

@@ -69,12 +69,13 @@ func closedFault() error {
 	return asFault(driver.Lasting, fmt.Errorf("filelock: %w", driver.ErrClosed))
 }
 
-// gaveUp says that the wait ended before a grant. That is certain: a grant of the kernel is always seen by its asker.
-func gaveUp(ctx context.Context, name string) error {
+// ended says that a context ended before what was wanted was done. That is certain, for a grant too: the kernel's answer
+// always reaches the asker.
+func ended(ctx context.Context, doing, name string) error {
 	cause := context.Cause(ctx)
 	kind := driver.Passing
 	if errors.Is(cause, driver.ErrClosed) {
 		kind = driver.Lasting
 	}
-	return asFault(kind, fmt.Errorf("filelock: %q was not granted: %w", name, cause))
+	return asFault(kind, fmt.Errorf("filelock: %s %q: %w", doing, name, cause))
 }

@@ -42,7 +42,7 @@ type record struct {
 	ran    int64 // the last grant with OncePer or Gap, in ns since 1970; 0: never
 	state  state
 	owner  string // session/acq of the last grant; "-" for a reader that has left others behind
-	name   []byte // as JSON
+	name   string
 	holder []byte // as JSON: a driver.Holder, kept after release to tell who was last
 }
 
@@ -59,6 +59,8 @@ const (
 
 func owner(session string, acq uint64) string { return session + "/" + strconv.FormatUint(acq, 10) }
 
+const blanks = "                                                                                                "
+
 // encode gives the record's recordSize bytes.
 func (r record) encode() []byte {
 	buf := make([]byte, 0, recordSize)
@@ -66,7 +68,7 @@ func (r record) encode() []byte {
 	body := len(buf)
 	buf = r.appendLines(buf)
 	for len(buf) < recordSize-1 {
-		buf = append(buf, ' ')
+		buf = append(buf, blanks[:min(len(blanks), recordSize-1-len(buf))]...)
 	}
 	buf = append(buf, '\n')
 	copy(buf[body-9:], fmt.Sprintf("%08x", crc32.ChecksumIEEE(buf[body:])))
@@ -74,8 +76,9 @@ func (r record) encode() []byte {
 }
 
 func (r record) appendLines(buf []byte) []byte {
+	name, _ := json.Marshal(r.name) // a string always has JSON
 	return fmt.Appendf(buf, "number %d\nwriter %d\nran %d\nstate %s\nowner %s\nname %s\nholder %s\n",
-		r.number, r.writer, r.ran, r.state, r.owner, r.name, r.holder)
+		r.number, r.writer, r.ran, r.state, r.owner, name, r.holder)
 }
 
 // decode reads what a file has in its first recordSize bytes.
@@ -119,7 +122,8 @@ func parse(rest []byte) (rec record, ok bool) {
 	}
 	rec.number, rec.writer, rec.ran = number("number"), number("writer"), number("ran")
 	rec.state, rec.owner = state(field("state")), string(field("owner"))
-	rec.name, rec.holder = field("name"), field("holder")
+	ok = json.Unmarshal(field("name"), &rec.name) == nil && ok
+	rec.holder = field("holder")
 	known := rec.state == free || rec.state == exclusive || rec.state == shared
 	return rec, ok && known
 }
@@ -150,6 +154,15 @@ func (r *record) describe(h driver.Holder) {
 		}
 		*longest = half(*longest)
 	}
+}
+
+// under gives the record as it counts for a name. In a copied or renamed file the number still is a floor, but when
+// another name ran says nothing.
+func (r record) under(name string) record {
+	if r.name != name {
+		r.ran = 0
+	}
+	return r
 }
 
 // half cuts a text in its middle, between two characters.

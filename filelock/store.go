@@ -92,13 +92,13 @@ func (s *Store) Info() driver.Info {
 	}
 }
 
-// path gives the path of a name's file.
-func (s *Store) path(name, suffix string) (string, error) {
+// path gives the path of a name's files, without a suffix.
+func (s *Store) path(name string) (string, error) {
 	stem, err := stemOf(name)
 	if err != nil {
 		return "", asFault(driver.Lasting, err)
 	}
-	return filepath.Join(s.dir, stem+suffix), nil
+	return filepath.Join(s.dir, stem), nil
 }
 
 // begin enters a request, so that Close and Abandon find it.
@@ -116,16 +116,18 @@ func (s *Store) begin(a *ask) error {
 	return nil
 }
 
-// end takes a request off the list, with its grant if it got one. False: the store was closed, or the request abandoned,
-// in the meantime, and the grant must be given back.
+// end takes a request off the list, and enters its grant if it got one. False: the store was closed in the meantime, and
+// the grant must be given back.
 func (s *Store) end(a *ask, h *hold) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.asks, a.req.Acq)
-	if h == nil || s.closed || a.ctx.Err() != nil && context.Cause(a.ctx) == errAbandoned {
+	if h != nil && s.closed {
 		return false
 	}
-	s.holds[a.req.Acq] = h
+	if h != nil {
+		s.holds[a.req.Acq] = h
+	}
 	return true
 }
 
@@ -150,31 +152,27 @@ func (s *Store) take(h *hold) bool {
 	return true
 }
 
-// Close frees what is held, ends what waits, and tells the holders. It returns when all have stopped, or ctx ends.
+// Close tells the holders, frees what they held, and ends what waits. It returns when all have stopped, or ctx ends.
 func (s *Store) Close(ctx context.Context) error {
 	s.mu.Lock()
-	held, asking := s.holds, s.asks
-	s.holds, s.asks = nil, make(map[uint64]*ask) // a nil map reads as empty; nothing is written to it after closed
-	closed := s.closed
+	held := s.holds
+	s.holds = nil // nothing is entered any more
 	s.closed = true
-	waiting := make([]*ask, 0, len(asking))
-	for _, a := range asking {
+	waiting := make([]*ask, 0, len(s.asks))
+	for _, a := range s.asks {
 		a.cancel(driver.ErrClosed)
 		waiting = append(waiting, a)
 	}
 	s.mu.Unlock()
-	if closed {
-		return nil
-	}
 	for _, h := range held {
-		_ = h.release() // whatever it was, it is free now
-		h.watch.Lost(fmt.Errorf("filelock: %q: %w", h.ref.Name, driver.ErrClosed))
+		h.watch.Lost(fmt.Errorf("filelock: %q: %w", h.ref.Name, driver.ErrClosed)) // first, so that it trusts beside nobody
+		_ = h.release()                                                            // whatever it was, it is free now
 	}
 	for _, a := range waiting {
 		select {
 		case <-a.done:
 		case <-ctx.Done():
-			return gaveUp(ctx, a.req.Name)
+			return ended(ctx, "closing", a.req.Name)
 		}
 	}
 	return nil

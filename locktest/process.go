@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenurelock/tenure"
+	"github.com/tenurelock/tenure/internal/process"
 )
 
 // child is another process with the same store: this test binary, run again.
@@ -98,3 +99,8 @@ func (c *child) kill() {
 	for range c.lines { // until the kernel has closed what it had
 	}
 }
+
+// stop returns once the child stands.
+func (c *child) stop() { c.t.no(process.Stop(c.cmd.Process.Pid), "stop a child") }
+
+func (c *child) resume() { c.t.no(process.Continue(c.cmd.Process.Pid), "let a child go on") }

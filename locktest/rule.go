@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/internal/process"
 )
 
 // Rule is one thing that a store owes, alone or with the root package above it.
@@ -50,7 +51,7 @@ func (r Rule) Applies(h Harness, info driver.Info) bool {
 		info.Guarantees.Promises&n.breaks != 0,
 		n.twins && len(h.Twins) == 0,
 		n.process && h.Address == "",
-		n.stops && !canStop:
+		n.stops && !process.CanStop:
 		return false
 	}
 	return true

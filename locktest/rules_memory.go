@@ -2,6 +2,7 @@ package locktest
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
@@ -60,9 +61,7 @@ func checkOnceInNextPeriod(t *trial) {
 		period = time.Hour
 	}
 	// The first one comes late in its period, so that a period counted from then would end later.
-	probe := a.take(t.name("probe"), oncePer(period))
-	probe.releases()
-	next := b.done(t.name("probe"), oncePer(period)).Next
+	next := t.endOfPeriod(a, b, period)
 	t.pause(time.Until(next) + period*6/10)
 	c := a.take(name, oncePer(period))
 	c.releases()
@@ -76,6 +75,23 @@ func checkOnceInNextPeriod(t *trial) {
 	t.want(done.Next.UnixNano()%int64(period) == 0, "the period of %v ends at %v, which is no multiple of it since 1970", period, done.Next)
 	t.pause(time.Until(done.Next) - t.poll())
 	b.takeSoon(t.Prompt, name, oncePer(period)).releases()
+}
+
+// endOfPeriod is when the present period ends on the store's clock.
+func (t *trial) endOfPeriod(a, b *session, period time.Duration) time.Time {
+	for i := range 3 {
+		probe := t.name(fmt.Sprintf("probe/%d", i))
+		a.take(probe, oncePer(period)).releases()
+		again := b.try(probe, oncePer(period))
+		var done *driver.DoneError
+		if errors.As(again.err, &done) {
+			return done.Next
+		}
+		t.no(again.err, "acquire %q in the next period", probe) // it has just begun
+		again.releases()
+	}
+	t.failf("granted twice in each of three periods")
+	return time.Time{}
 }
 
 func checkOrdinaryNotRemembered(t *trial) {
