@@ -14,26 +14,26 @@ import (
 	"github.com/tenurelock/tenure/driver"
 )
 
-// process is the test binary once more, playing a part.
-type process struct {
+// part is the test binary once more, playing a part.
+type part struct {
 	*exec.Cmd
 	in  io.WriteCloser
 	out *bufio.Reader
 }
 
 // spawn starts the test binary in a part: see child.
-func spawn(t *testing.T, part string, args ...string) *process {
+func spawn(t *testing.T, role string, args ...string) *part {
 	t.Helper()
-	return spawnWith(t, func(*exec.Cmd) {}, part, args...)
+	return spawnWith(t, func(*exec.Cmd) {}, role, args...)
 }
 
-func spawnWith(t *testing.T, change func(*exec.Cmd), part string, args ...string) *process {
+func spawnWith(t *testing.T, change func(*exec.Cmd), role string, args ...string) *part {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &process{Cmd: exec.Command(self, append([]string{part}, args...)...)}
+	p := &part{Cmd: exec.Command(self, append([]string{role}, args...)...)}
 	p.Env = append(os.Environ(), childEnv+"=1")
 	p.Stderr = os.Stderr
 	p.in, err = p.StdinPipe()
@@ -57,7 +57,7 @@ func spawnWith(t *testing.T, change func(*exec.Cmd), part string, args ...string
 }
 
 // says waits for a line, which must begin so, and gives the rest.
-func (p *process) says(t *testing.T, word string) string {
+func (p *part) says(t *testing.T, word string) string {
 	t.Helper()
 	line, err := p.out.ReadString('\n')
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), word)
@@ -68,7 +68,7 @@ func (p *process) says(t *testing.T, word string) string {
 }
 
 // finish lets it end by itself.
-func (p *process) finish(t *testing.T) {
+func (p *part) finish(t *testing.T) {
 	t.Helper()
 	_ = p.in.Close() // the process may have ended
 	if rest, err := io.ReadAll(p.out); err != nil || len(rest) > 0 {

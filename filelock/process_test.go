@@ -44,7 +44,7 @@ func TestProcessesCount(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var all []*process
+	var all []*part
 	for range 3 {
 		all = append(all, spawn(t, "count", dir, "a", path, strconv.Itoa(each)))
 	}
