@@ -1,0 +1,14 @@
+//go:build unix
+
+package proof
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	ChildMain(directory)
+	goleak.VerifyTestMain(m)
+}
