@@ -257,7 +257,7 @@ func (h *hold) cut(l *Lease, cause error) {
 }
 
 func (h *hold) lostError(l *Lease, cause error) *LostError {
-	if cause == errDeadline && h.renewal.failed != nil {
+	if errors.Is(cause, errDeadline) && h.renewal.failed != nil {
 		cause = fmt.Errorf("%w: %w", errDeadline, h.renewal.failed)
 	}
 	return &LostError{Name: h.req.Name, Token: l.token, Cause: cause}

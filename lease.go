@@ -98,7 +98,7 @@ func (l *Lease) Until() time.Time {
 // Context gives a context for the work under the lease. It ends when ctx ends; when the lease is released, with cause
 // [ErrReleased]; or when the lease is lost, with a [*LostError] as cause, while the name is still ours.
 func (l *Lease) Context(ctx context.Context) context.Context {
-	l.Err() // a deadline that has passed is noticed here, at the latest
+	_ = l.Err() // a deadline that has passed is noticed here, at the latest
 	under, cancel := context.WithCancelCause(ctx)
 	w := &work{cancel: cancel}
 	w.stop = context.AfterFunc(under, func() { l.forget(w) })

@@ -30,7 +30,6 @@ func (h *hold) leave() error {
 		if h.file.write(rec, old) != nil {
 			return nil
 		}
-		old = rec.encode()
 	}
 	if alone, err := h.file.upgrade(); err == nil && alone {
 		if rec, old, err = h.file.read(1); err == nil && rec.state == shared {

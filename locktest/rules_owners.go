@@ -29,7 +29,8 @@ func checkSessionIDs(t *trial) {
 		again := s.Info()
 		t.want(again.Session == info.Session && again.TTL == info.TTL && again.Features == info.Features,
 			"Info changed from %+v to %+v", info, again)
-		t.want(s.Attached() != nil && s.Attached() == s.Attached(), "Attached does not give one Local for the session's life")
+		first, second := s.Attached(), s.Attached()
+		t.want(first != nil && first == second, "Attached does not give one Local for the session's life")
 	}
 }
 

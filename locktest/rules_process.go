@@ -14,10 +14,14 @@ var processRules = []Rule{
 	{Name: "process/excludes", Says: "Two processes never hold one name at once, and tokens rise from one to the other.", needs: needs{process: true}, check: checkProcessesExclude},
 	{Name: "process/killed-holder", Says: "The name of a holder that is killed is freed, and tokens rise over it.", needs: needs{process: true}, check: checkKilledHolder},
 	{Name: "process/killed-waiter", Says: "A waiter that is killed holds up nobody.", needs: needs{process: true}, check: checkKilledWaiter},
-	{Name: "process/stopped-holder", Says: "The name of a holder that is stopped is freed after its TTL, and when it wakes it has lost.",
-		needs: needs{process: true, stops: true, promises: driver.StalledHolderFreed}, check: checkStoppedHolder},
-	{Name: "process/stopped-keeps", Says: "A holder that is stopped keeps the name; when it wakes after its TTL it has lost, and gives it back.",
-		needs: needs{process: true, stops: true, breaks: driver.StalledHolderFreed}, check: checkStoppedHolderKeeps},
+	{
+		Name: "process/stopped-holder", Says: "The name of a holder that is stopped is freed after its TTL, and when it wakes it has lost.",
+		needs: needs{process: true, stops: true, promises: driver.StalledHolderFreed}, check: checkStoppedHolder,
+	},
+	{
+		Name: "process/stopped-keeps", Says: "A holder that is stopped keeps the name; when it wakes after its TTL it has lost, and gives it back.",
+		needs: needs{process: true, stops: true, breaks: driver.StalledHolderFreed}, check: checkStoppedHolderKeeps,
+	},
 	{Name: "process/stopped-waiter", Says: "A waiter that is stopped holds up others for no longer than its TTL.", needs: needs{process: true, stops: true}, check: checkStoppedWaiter},
 }
 

@@ -8,8 +8,10 @@ import (
 )
 
 var unsupportedRules = []Rule{
-	{Name: "unsupported/refused", Says: "What a store cannot do it refuses for good, with ErrUnsupported, and grants nothing else instead.",
-		needs: needs{lacks: driver.CanShare | driver.CanSlots | driver.CanRemember}, check: checkUnsupported},
+	{
+		Name: "unsupported/refused", Says: "What a store cannot do it refuses for good, with ErrUnsupported, and grants nothing else instead.",
+		needs: needs{lacks: driver.CanShare | driver.CanSlots | driver.CanRemember}, check: checkUnsupported,
+	},
 }
 
 func checkUnsupported(t *trial) {

@@ -81,7 +81,7 @@ func (c *client) do(ctx context.Context, locker *tenure.Locker, name string) {
 	var doing sync.WaitGroup
 	doing.Go(func() { // apart, so that Goexit ends only this
 		defer func() {
-			if p := recover(); p != nil && p != errDeliberate {
+			if p := recover(); p != nil && p != any(errDeliberate) {
 				panic(p)
 			}
 		}()

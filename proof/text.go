@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -94,7 +95,7 @@ func Parse(text io.Reader) (History, error) {
 	in := bufio.NewReader(text)
 	for n := 1; ; n++ {
 		line, err := in.ReadString('\n')
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			h.sort()
 			return h, nil
 		}
