@@ -1,0 +1,78 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(checked{m})
+}
+
+// checked removes what was built, after the tests.
+type checked struct{ m *testing.M }
+
+func (c checked) Run() int {
+	defer func() {
+		if built.dir != "" {
+			_ = os.RemoveAll(built.dir)
+		}
+	}()
+	return c.m.Run()
+}
+
+// built are the programs that the tests start, many hundred times: without the race detector, which makes each start slow.
+// It watches the same code in the tests of package supervise.
+var built struct {
+	once           sync.Once
+	dir            string
+	tenure, ticker string
+	err            error
+}
+
+func build(t *testing.T) {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir, built.err = os.MkdirTemp("", "tenure-test"); built.err != nil {
+			return
+		}
+		built.tenure, built.ticker = filepath.Join(built.dir, "tenure"), filepath.Join(built.dir, "ticker")
+		for _, program := range [][2]string{{built.tenure, "."}, {built.ticker, "./testdata/ticker"}} {
+			if out, err := compile(program[0], program[1]); err != nil {
+				built.err = fmt.Errorf("build %s: %w\n%s", program[1], err, out)
+				return
+			}
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+}
+
+func compile(to, from string) ([]byte, error) {
+	cmd := exec.Command("go", "build", "-o", to, from)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // a static program starts sooner
+	return cmd.CombinedOutput()
+}
+
+// patience bounds every wait for something that must happen.
+const patience = 20 * time.Second
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tenure",
+		Short: "Run commands under locks",
+		Long: "Tenure runs commands under locks, so that at most one of them runs at a time.\n" +
+			"Locks live in a store: by default in a directory of the user's state, which needs no setting up.",
+		Args:              cobra.NoArgs,
+		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+		Version:           version(),
+	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%v (see \"%s --help\")", err, cmd.CommandPath())
+	})
+	root.AddCommand(newRun(), newKey(), newVersion(), newMan())
+	return root
+}
