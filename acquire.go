@@ -24,7 +24,7 @@ func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Lease, e
 	if err := l.group.enter(); err != nil {
 		return nil, err
 	}
-	began := driver.Now()
+	began := l.watchedSince()
 	var lease *Lease
 	if l.slots > 0 {
 		lease, err = l.acquireSlot(ctx, name, key, wait)
@@ -37,6 +37,14 @@ func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Lease, e
 	}
 	l.noteGrant(lease, began)
 	return lease, nil
+}
+
+// watchedSince reads the clock if somebody wants to hear how long callers wait.
+func (l *Locker) watchedSince() (began driver.Instant) {
+	if l.opts.Observer.Grant != nil || l.opts.Observer.Handoff != nil {
+		began = driver.Now()
+	}
+	return began
 }
 
 func (l *Locker) noteGrant(lease *Lease, began driver.Instant) {
@@ -81,16 +89,8 @@ func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease
 		holder := l.heldHere(name, key).Holder
 		l.opts.Observer.Wait(name, &holder)
 	}
-	gaveUp := false
-	if l.group.closed() {
-		gaveUp = true // Close may have looked through the queue before we were in it
-	} else {
-		select {
-		case <-c.waiter.Woken():
-		case <-ctx.Done():
-			gaveUp = true
-		}
-	}
+	// Close may have looked through the queue before we were in it.
+	gaveUp := l.group.closed() || !wokenBefore(ctx, c.waiter.Woken())
 	if gaveUp {
 		if queue.Leave(key, c.waiter) {
 			l.s.calls.Put(c)
@@ -109,6 +109,21 @@ func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease
 		return nil, l.gaveUp(ctx, name, l.heldHere(name, key))
 	}
 	return lease, nil
+}
+
+// wokenBefore waits, and says whether the waiter was woken before ctx was over.
+func wokenBefore(ctx context.Context, woken <-chan struct{}) bool {
+	over := ctx.Done()
+	if over == nil {
+		<-woken // half the price of a select
+		return true
+	}
+	select {
+	case <-woken:
+		return true
+	case <-over:
+		return false
+	}
 }
 
 // heldHere says that somebody of this process is in the way.

@@ -3,6 +3,7 @@
 package guardian
 
 import (
+	"bufio"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,6 +54,10 @@ func newScene(t *testing.T, grace time.Duration, script string) *scene {
 	}
 	s.command = exec.Command("sh", "-c", script)
 	s.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := s.command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := s.command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -61,6 +66,9 @@ func newScene(t *testing.T, grace time.Duration, script string) *scene {
 		_ = group.Signal(s.group, unix.SIGKILL)
 		_ = s.command.Wait()
 	})
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it has begun
+		t.Fatal(err)
+	}
 	fd, err := unix.FcntlInt(s.file.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +129,7 @@ func (s *scene) signalled(by unix.Signal) {
 }
 
 func TestDismissedItLeavesEverythingAlone(t *testing.T) {
-	s := newScene(t, time.Second, "exec sleep 60")
+	s := newScene(t, time.Second, "echo; exec sleep 60")
 	if err := s.guardian.Deadline(time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
@@ -132,14 +140,14 @@ func TestDismissedItLeavesEverythingAlone(t *testing.T) {
 }
 
 func TestTheWrapperDies(t *testing.T) {
-	s := newScene(t, time.Minute, "exec sleep 60")
+	s := newScene(t, time.Minute, "echo; exec sleep 60")
 	_ = s.guardian.conn.Close()
 	s.acts()
 	s.signalled(unix.SIGTERM)
 }
 
 func TestTheWrapperDiesAndTheGroupIsDeaf(t *testing.T) {
-	s := newScene(t, 50*time.Millisecond, "trap '' TERM; sleep 60; sleep 60")
+	s := newScene(t, 50*time.Millisecond, "trap '' TERM; echo; sleep 60; sleep 60")
 	_ = s.guardian.conn.Close()
 	s.acts()
 	s.signalled(unix.SIGKILL)
@@ -147,7 +155,7 @@ func TestTheWrapperDiesAndTheGroupIsDeaf(t *testing.T) {
 
 // The deadline comes before the end of the grace.
 func TestTheWrapperDiesShortlyBeforeTheDeadline(t *testing.T) {
-	s := newScene(t, time.Hour, "trap '' TERM; sleep 60; sleep 60")
+	s := newScene(t, time.Hour, "trap '' TERM; echo; sleep 60; sleep 60")
 	if err := s.guardian.Deadline(time.Now().Add(300 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +166,7 @@ func TestTheWrapperDiesShortlyBeforeTheDeadline(t *testing.T) {
 
 // A stopped group gets TERM, too.
 func TestTheWrapperDiesWithAStoppedCommand(t *testing.T) {
-	s := newScene(t, time.Minute, "exec sleep 60")
+	s := newScene(t, time.Minute, "echo; exec sleep 60")
 	if err := group.Signal(s.group, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +176,7 @@ func TestTheWrapperDiesWithAStoppedCommand(t *testing.T) {
 }
 
 func TestNoLaterDeadlineComes(t *testing.T) {
-	s := newScene(t, time.Minute, "trap '' TERM; exec sleep 60")
+	s := newScene(t, time.Minute, "trap '' TERM; echo; exec sleep 60")
 	began := time.Now()
 	for _, after := range []time.Duration{20, 40, 300} { // each one in place of the one before
 		if err := s.guardian.Deadline(began.Add(after * time.Millisecond)); err != nil {
@@ -184,7 +192,7 @@ func TestNoLaterDeadlineComes(t *testing.T) {
 
 // It may have been stopped itself: news that came meanwhile are read before the deadline is judged.
 func TestNewsBeforeTheDeadline(t *testing.T) {
-	s := newScene(t, time.Minute, "exec sleep 60")
+	s := newScene(t, time.Minute, "echo; exec sleep 60")
 	if err := s.guardian.Deadline(time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +215,7 @@ func TestNewsBeforeTheDeadline(t *testing.T) {
 
 // A socket is shut down, so that the store sees its end although a stopped wrapper has it open.
 func TestSocketsAreShutDown(t *testing.T) {
-	s := newScene(t, time.Minute, "exec sleep 60")
+	s := newScene(t, time.Minute, "echo; exec sleep 60")
 	ours, theirs, err := self.SocketPair()
 	if err != nil {
 		t.Fatal(err)
@@ -229,7 +237,7 @@ func TestSocketsAreShutDown(t *testing.T) {
 }
 
 func TestHoldOfNothingLetsGo(t *testing.T) {
-	s := newScene(t, time.Minute, "exec sleep 60")
+	s := newScene(t, time.Minute, "echo; exec sleep 60")
 	_ = s.file.Close()
 	if !s.locked() {
 		t.Fatal("it does not hold the file")
