@@ -35,7 +35,7 @@ func (l *Locker) acquire(ctx context.Context, name string, wait bool) (*Lease, e
 		l.group.leave()
 		return nil, fmt.Errorf("tenure: acquire: %w", err)
 	}
-	l.noteGrant(lease, began)
+	l.noteGrant(ctx, lease, began)
 	return lease, nil
 }
 
@@ -47,26 +47,45 @@ func (l *Locker) watchedSince() (began driver.Instant) {
 	return began
 }
 
-func (l *Locker) noteGrant(lease *Lease, began driver.Instant) {
+func (l *Locker) noteGrant(ctx context.Context, lease *Lease, began driver.Instant) {
 	observe := l.opts.Observer.Grant
 	if lease.token&maxHandoffs != 0 {
 		observe = l.opts.Observer.Handoff
 	}
-	if observe != nil {
-		observe(lease, lease.granted.Sub(began))
+	if observe == nil {
+		return
 	}
+	told := false
+	defer func() {
+		if !told { // it panicked: the caller will never have the lease
+			_ = lease.Release(ctx)
+		}
+	}()
+	observe(lease, lease.granted.Sub(began))
+	told = true
 }
 
 func (l *Locker) acquireName(ctx context.Context, name, key string, wait bool) (*Lease, error) {
-	lease, err := l.enter(ctx, name, key, wait)
-	if lease != nil || err != nil {
-		return lease, err
+	for {
+		lease, err := l.enter(ctx, name, key, wait)
+		if lease != nil || err != nil {
+			return lease, err
+		}
+		q := &question{name: name, key: key, wait: wait}
+		q.leave = func(by *hold) { l.s.leave(key, l.mode == driver.Shared, by) }
+		lease, err = l.ask(ctx, q)
+		var held *HeldError
+		if err == nil || !wait || !errors.As(err, &held) || !held.Gap {
+			return lease, err
+		}
+		// The name is free for others, so this is no place to wait in.
+		outside := newAskContext(ctx, l.group.closing, time.Time{})
+		slept := sleep(outside, pause(err, 0))
+		outside.end()
+		if !slept {
+			return nil, l.gaveUp(ctx, name, err)
+		}
 	}
-	lease, err = l.ask(ctx, &question{name: name, key: key, wait: wait})
-	if err != nil {
-		l.s.queue.Exit(key, l.mode == driver.Shared)
-	}
-	return lease, err
 }
 
 // enter goes through the gate of a key, and waits before it. It returns a lease that was handed to it; or nil and nil when
@@ -85,9 +104,9 @@ func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease
 		l.s.calls.Put(c)
 		return nil, nil
 	}
-	if l.opts.Observer.Wait != nil {
-		holder := l.heldHere(name, key).Holder
-		l.opts.Observer.Wait(name, &holder)
+	if h := l.s.queue.Inside(key); h != nil && l.opts.Observer.Wait != nil {
+		holder, _ := h.describe()
+		l.noteWait(name, &holder)
 	}
 	// Close may have looked through the queue before we were in it.
 	gaveUp := l.group.closed() || !wokenBefore(ctx, c.waiter.Woken())
@@ -105,7 +124,7 @@ func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease
 	case evicted:
 		return nil, l.gaveUp(ctx, name, nil)
 	case gaveUp && lease == nil: // let in, in the same instant
-		queue.Exit(key, shared)
+		l.s.leave(key, shared, nil)
 		return nil, l.gaveUp(ctx, name, l.heldHere(name, key))
 	}
 	return lease, nil
@@ -126,11 +145,14 @@ func wokenBefore(ctx context.Context, woken <-chan struct{}) bool {
 	}
 }
 
-// heldHere says that somebody of this process is in the way.
-func (l *Locker) heldHere(name, key string) *HeldError {
+// heldHere says that somebody of this process is in the way; or if that one waits for a store that does not answer, so.
+func (l *Locker) heldHere(name, key string) error {
 	held := &HeldError{Name: name}
 	if h := l.s.queue.Inside(key); h != nil {
-		held.Holder = h.describe()
+		var trouble error
+		if held.Holder, trouble = h.describe(); trouble != nil {
+			return trouble
+		}
 	}
 	return held
 }

@@ -3,6 +3,7 @@ package tenure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -22,64 +23,112 @@ type question struct {
 	group     *slotGroup    // nil: the name itself is wanted
 	slots     []driver.Slot // otherwise any of these
 	wait      bool
+	by        time.Time // when a question without wait must be answered; zero: as soon as bound says
+	// leave goes out of the gates that the caller is in, as the hold that said so, when the question has failed.
+	leave func(by *hold)
+
+	last *hold // that was asked for
 }
 
 // ask puts the question to the store until it is granted, or refused for good. The caller is inside the gate, and stays
-// there: with the lease, or with the error. A lease that is granted as ctx ends is returned.
+// there with a lease. With an error it is outside, or will be as soon as what is unknown has been cleaned up. A lease that
+// is granted as ctx ends is returned.
 func (l *Locker) ask(ctx context.Context, q *question) (*Lease, error) {
-	var limit time.Duration
-	if !q.wait {
-		limit = bound(l.terms.TTL)
+	if !q.wait && q.by.IsZero() {
+		q.by = soon(bound(l.terms.TTL))
 	}
-	asking := newAskContext(ctx, l.group.closing, limit)
+	asking := newAskContext(ctx, l.group.closing, q.by)
 	defer asking.end()
-	var inTheWay error
+	lease, unknown, err := l.askUntil(asking, q)
+	if err == nil {
+		return lease, nil
+	}
+	last := q.last
+	if unknown != nil {
+		unknown.then(func() { q.leave(last) })
+	} else {
+		q.leave(last)
+	}
+	switch {
+	case ctx.Err() != nil || l.group.closed():
+		return nil, l.gaveUp(ctx, q.name, err)
+	case asking.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+		return nil, tooLate(q.name, err)
+	}
+	return nil, err
+}
+
+// askUntil is ask without the ends. Its error says what was in the way. Unknown is what may be left of the last
+// acquisition.
+func (l *Locker) askUntil(ctx context.Context, q *question) (lease *Lease, unknown *remains, inTheWay error) {
 	for try := 0; ; try++ {
-		lease, err := l.askOnce(asking, q)
+		lease, unknown, err := l.askOnce(ctx, q)
 		if err == nil {
-			return lease, nil
+			return lease, nil, nil
 		}
-		over := asking.Err() != nil
-		if !over || errors.Is(err, ErrHeld) || inTheWay == nil {
+		if ctx.Err() == nil || errors.Is(err, ErrHeld) || inTheWay == nil {
 			inTheWay = err
 		}
-		switch {
-		case over && (q.wait || ctx.Err() != nil || l.group.closed()):
-			return nil, l.gaveUp(ctx, q.name, inTheWay)
-		case !q.wait, !worthwhile(err):
-			return nil, err
-		case !sleep(asking, pause(err, try)):
-			return nil, l.gaveUp(ctx, q.name, inTheWay)
+		if !q.wait || ctx.Err() != nil || !worthwhile(err) || isGap(err) {
+			return nil, unknown, inTheWay
+		}
+		if _, queued := q.last.queuedBehind(); queued {
+			try = 0 // that was no failure to reach the store
+		}
+		// Until it is known that nothing is left, asking again could be granted beside ourselves.
+		if unknown != nil && !waitFor(ctx, unknown.gone) || !sleep(ctx, pause(err, try)) {
+			return nil, unknown, inTheWay
 		}
 	}
 }
 
 // askOnce sends one acquisition, and sees to it that nothing of it is left behind unless it becomes a lease.
-func (l *Locker) askOnce(ctx context.Context, q *question) (*Lease, error) {
+func (l *Locker) askOnce(ctx context.Context, q *question) (*Lease, *remains, error) {
 	h := l.newHold(q)
-	if q.group == nil {
-		l.s.queue.Occupy(q.key, h)
-	}
-	grant, err := l.s.store.Acquire(ctx, &h.req)
+	grant, err := l.s.acquire(ctx, &h.req)
 	if err == nil {
 		lease, failed := h.begin(l, grant)
 		if failed == nil {
-			return lease, nil
+			return lease, nil, nil
 		}
-		l.s.cleaner.addUnused(h, driver.Instant(0))
-		return nil, outcome(q.name, failed)
+		return nil, l.s.cleaner.addUnused(h, 0), outcome(q.name, failed)
 	}
-	if sent, unknown := mayTakeEffect(err); unknown {
-		l.s.cleaner.addUnused(h, sent)
+	var unknown *remains
+	if sent, may := mayTakeEffect(err); may {
+		unknown = l.s.cleaner.addUnused(h, sent)
 	}
-	if holder, queued := h.queuedBehind(); queued && !errors.As(err, new(*driver.HeldError)) && ctx.Err() != nil {
-		return nil, &HeldError{Name: q.name, Holder: holder}
+	if holder, queued := h.queuedBehind(); queued && ctx.Err() != nil {
+		return nil, unknown, l.waitedBehind(q.name, holder, err)
 	}
-	return nil, outcome(q.name, err)
+	err = outcome(q.name, err)
+	if errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
+		h.fails(err)
+	}
+	return nil, unknown, err
+}
+
+// waitedBehind is the error of a wait in the store's queue that ended with its context.
+func (l *Locker) waitedBehind(name string, holder Holder, err error) error {
+	var held *driver.HeldError
+	if errors.As(err, &held) {
+		holder = held.Holder
+	}
+	return &HeldError{Name: name, Holder: holder}
+}
+
+// tooLate is the error of a question that had a bound of its own.
+func tooLate(name string, err error) error {
+	if errors.Is(err, ErrUnknown) {
+		return fmt.Errorf("%q: %w: %w: it has not answered in time", name, ErrUnavailable, ErrUnknown)
+	}
+	return fmt.Errorf("%q: %w: it has not answered in time", name, ErrUnavailable)
 }
 
 func (l *Locker) newHold(q *question) *hold {
 	h := &hold{s: l.s, asker: l, gate: q.key, group: q.group, index: -1}
+	if q.last != nil {
+		h.trouble = q.last.trouble // until the next answer
+	}
 	h.req = driver.Request{
 		Ref:     driver.Ref{Name: q.name, Key: q.key, Acq: l.s.acqs.Add(1), Mode: l.mode},
 		Slots:   q.slots,
@@ -89,6 +138,9 @@ func (l *Locker) newHold(q *question) *hold {
 		OncePer: l.opts.OncePer,
 		Gap:     l.opts.MinHold,
 		Watch:   h,
+	}
+	if q.last = h; q.group == nil {
+		l.s.queue.Occupy(q.key, h)
 	}
 	return h
 }
@@ -115,10 +167,26 @@ func worthwhile(err error) bool { return errors.Is(err, ErrHeld) || errors.Is(er
 func pause(err error, try int) time.Duration {
 	var held *HeldError
 	if errors.As(err, &held) && held.RetryAfter > 0 {
-		return held.RetryAfter
+		return held.RetryAfter + rand.N(min(held.RetryAfter/8, maxPause)+1)
 	}
 	longest := min(maxPause, minPause<<min(try, 10))
 	return longest/2 + rand.N(longest/2+1)
+}
+
+// isGap says that nobody holds the name, and MinHold has not passed.
+func isGap(err error) bool {
+	var held *HeldError
+	return errors.As(err, &held) && held.Gap
+}
+
+// waitFor waits for a channel to be closed, and says whether ctx let it.
+func waitFor(ctx context.Context, closed <-chan struct{}) bool {
+	select {
+	case <-closed:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // sleep waits, and says whether ctx let it.

@@ -16,16 +16,16 @@ type askContext struct {
 	mu    sync.Mutex
 	inner context.Context // once Done was asked for
 	undo  func()
+	ended bool
 }
 
-// newAskContext makes the context of a question. A limit of 0 is none.
-func newAskContext(parent, closing context.Context, limit time.Duration) *askContext {
-	c := &askContext{parent: parent, closing: closing}
-	if limit > 0 {
-		c.deadline = time.Now().Add(limit)
-	}
-	return c
+// newAskContext makes the context of a question. A zero deadline is none.
+func newAskContext(parent, closing context.Context, deadline time.Time) *askContext {
+	return &askContext{parent: parent, closing: closing, deadline: deadline}
 }
+
+// soon is that long from now.
+func soon(d time.Duration) time.Time { return time.Now().Add(d) }
 
 // Deadline is the earlier of the caller's and the limit.
 func (c *askContext) Deadline() (time.Time, bool) {
@@ -42,11 +42,13 @@ func (c *askContext) Done() <-chan struct{} { return c.setUp().Done() }
 // Err says why the question is over.
 func (c *askContext) Err() error {
 	c.mu.Lock()
-	inner := c.inner
+	inner, ended := c.inner, c.ended
 	c.mu.Unlock()
 	switch {
 	case inner != nil:
 		return inner.Err()
+	case ended:
+		return context.Canceled
 	case c.parent.Err() != nil:
 		return c.parent.Err()
 	case c.closing != nil && c.closing.Err() != nil:
@@ -75,6 +77,11 @@ func (c *askContext) setUp() context.Context {
 		return c.inner
 	}
 	inner, cancel := context.WithCancelCause(c.parent)
+	if c.ended { // somebody of the driver's looks after it has returned
+		cancel(nil)
+		c.inner = inner
+		return inner
+	}
 	undone := func() { cancel(nil) }
 	if !c.deadline.IsZero() {
 		limited, release := context.WithDeadline(inner, c.deadline)
@@ -92,6 +99,7 @@ func (c *askContext) setUp() context.Context {
 func (c *askContext) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.ended = true
 	if c.undo != nil {
 		c.undo()
 	}

@@ -32,7 +32,7 @@ func (l *Lease) do(ctx context.Context, work func(context.Context, *Lease) error
 	defer func() {
 		released := l.Release(ctx)
 		if errors.Is(released, ErrReleased) {
-			released = nil // the function gave it back itself
+			released = l.released() // the function gave it back itself
 		}
 		err = errors.Join(err, released)
 	}()

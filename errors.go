@@ -59,6 +59,7 @@ func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 type LostError struct {
 	Name  string
 	Token Token
+	At    time.Time // from when on the lease was over, by this process's clock
 	Cause error
 }
 

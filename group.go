@@ -128,12 +128,14 @@ func (l *Locker) Close(ctx context.Context) error {
 	g.mu.Unlock()
 	l.s.queue.Evict(func(c *call) bool { return c.locker.group == g })
 	if err := g.wait(ctx); err != nil {
-		cut := g.live()
-		for _, lease := range cut {
-			lease.hold.cut(lease, errCut)
+		cut := 0
+		for _, lease := range g.live() {
+			if lease.hold.cut(lease, errCut) {
+				cut++
+			}
 		}
-		if len(cut) > 0 {
-			return fmt.Errorf("tenure: %d leases were held when the Locker was closed, and are lost: %w", len(cut), err)
+		if cut > 0 {
+			return fmt.Errorf("tenure: %d leases were held when the Locker was closed, and are lost: %w", cut, err)
 		}
 		return fmt.Errorf("tenure: calls were under way when the Locker was closed: %w", err)
 	}

@@ -11,15 +11,15 @@ import (
 const maxHanding = 10 * time.Millisecond
 
 // handOn gives the hold to the next caller of this process, with the next token of the same grant and without asking the
-// store, and says whether it did. H.mu is held.
-func (h *hold) handOn(from *Lease, now driver.Instant) bool {
+// store, and says whether it did. H.mu is held; wake, if it is not nil, must be called without it.
+func (h *hold) handOn(from *Lease, now driver.Instant) (handed bool, wake func()) {
 	switch {
-	case h.state != held, from.locker.opts.NoHandoff, h.req.Mode == driver.Shared, h.handed >= maxHandoffs:
-		return false
+	case h.early != nil, from.locker.opts.NoHandoff, h.req.Mode == driver.Shared, h.handed >= maxHandoffs:
+		return false, nil
 	case h.handed > 0 && now.Sub(h.first) > maxHanding:
-		return false
+		return false, nil
 	case h.trust.Left(now) < h.trust.Interval()*3/4: // less than a quarter of what a proof is good for
-		return false // renewals are failing: let the store decide
+		return false, nil // renewals are failing: let the store decide
 	}
 	if h.group != nil {
 		return h.group.hand(h.req.Name, func(l *Locker) *Lease { return h.leaseFor(l, now) })
@@ -27,7 +27,7 @@ func (h *hold) handOn(from *Lease, now driver.Instant) bool {
 	return h.s.queue.Hand(h.gate, func(c *call) bool {
 		c.lease = h.leaseFor(c.locker, now)
 		return c.lease != nil
-	})
+	}), nil
 }
 
 // leaseFor makes the next lease of the grant, if the Locker wants just what the hold is; otherwise nil.

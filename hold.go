@@ -1,8 +1,6 @@
 package tenure
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,7 +23,8 @@ type hold struct {
 	state   holdState
 	queued  bool          // the store has said that the request waits
 	behind  driver.Holder // for whom, if it said so
-	early   error         // a loss that was reported before the grant's answer
+	trouble error         // why the store did not even answer, the last time
+	early   error         // a loss that was reported while that could not be acted on
 	trust   trust.Trust
 	number  int64
 	since   time.Time
@@ -44,15 +43,17 @@ type holdState uint8
 const (
 	asking    holdState = iota
 	held                // a lease lives
-	condemned           // the lease was cut off while the grant is ours: nobody renews it
+	parting             // the lease was released, and its contexts are being ended
+	condemned           // the lease is over while the grant may be ours: nobody renews it
 	returning           // the store is being told
-	finished            // given back or lost
+	finished            // given back or gone
 )
 
 // renewal is where the renewing of a hold stands.
 type renewal struct {
-	sent   bool  // one is under way
-	failed error // why the last one proved nothing
+	sent    bool  // one is under way
+	failed  error // why the last one proved nothing
+	failing bool  // that one was tried before and failed
 }
 
 // Queued is the store's word that the request waits.
@@ -63,9 +64,7 @@ func (h *hold) Queued(holder *driver.Holder) {
 		h.behind = *holder
 	}
 	h.mu.Unlock()
-	if observe := h.asker.opts.Observer.Wait; observe != nil {
-		observe(h.req.Name, holder)
-	}
+	h.asker.noteWait(h.req.Name, holder)
 }
 
 // queuedBehind tells what Queued said.
@@ -75,32 +74,37 @@ func (h *hold) queuedBehind() (driver.Holder, bool) {
 	return h.behind, h.queued
 }
 
-// Lost is the store's word that the grant is gone.
-func (h *hold) Lost(cause error) { h.lose(cause, true) }
+// fails notes why the store did not answer, for those who are turned away meanwhile.
+func (h *hold) fails(why error) {
+	h.mu.Lock()
+	h.trouble = why
+	h.mu.Unlock()
+}
 
 // begin makes the first lease of a grant. It says what is wrong if there is none: the grant must then be given back.
 func (h *hold) begin(l *Locker, grant driver.Grant) (*Lease, error) {
 	now := driver.Now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.early != nil {
+	switch slots := len(h.req.Slots); {
+	case h.early != nil:
 		return nil, &driver.Fault{Kind: driver.Passing, Err: fmt.Errorf("lost while it was granted: %w", h.early)}
-	}
-	if grant.Number <= 0 || grant.Number > driver.MaxNumber {
+	case grant.Number <= 0 || grant.Number > driver.MaxNumber:
 		return nil, &driver.Fault{Kind: driver.Lasting, Err: fmt.Errorf("the store numbered a grant %d, which is no number from 1 to %d", grant.Number, driver.MaxNumber)}
-	}
-	if len(h.req.Slots) > 0 {
+	case slots > 0 && (grant.Slot < 0 || grant.Slot >= slots):
+		return nil, &driver.Fault{Kind: driver.Lasting, Err: fmt.Errorf("the store granted slot %d of %d", grant.Slot, slots)}
+	case slots > 0:
 		slot := h.req.Slots[grant.Slot]
 		h.req.Name, h.req.Key, h.req.Slots, h.gate = slot.Name, slot.Key, nil, slot.Key
 	}
-	h.trust = trust.Start(l.terms, grant.Proof)
+	h.trust = trust.Start(l.terms, h.believe(now, grant.Proof))
 	h.number, h.since = grant.Number, grant.Since
 	if !h.trust.Holds(now) {
 		return nil, &driver.Fault{Kind: driver.Passing, Err: fmt.Errorf("the grant arrived %v after its trust had ended", now.Sub(h.trust.Until()))}
 	}
 	lease := h.newLease(l, now)
 	if !l.group.add(lease) {
-		return nil, ErrClosed
+		return nil, &driver.Fault{Kind: driver.Passing, Err: ErrClosed}
 	}
 	h.state, h.lease = held, lease
 	if h.group != nil {
@@ -111,20 +115,25 @@ func (h *hold) begin(l *Locker, grant driver.Grant) (*Lease, error) {
 	return lease, nil
 }
 
+// believe takes no more from a proof than can be true: a driver's mistake must not prolong trust.
+func (h *hold) believe(now driver.Instant, proof driver.Proof) driver.Proof {
+	return driver.Proof{Sent: min(proof.Sent, now), Valid: min(proof.Valid, h.req.Terms.TTL)}
+}
+
 func (h *hold) newLease(l *Locker, now driver.Instant) *Lease {
 	lease := &Lease{hold: h, locker: l, token: newToken(h.number, h.handed), granted: now}
 	if l.opts.MaxHold > 0 {
-		lease.ends = now.Add(l.opts.MaxHold)
+		lease.ends = now.Add(min(l.opts.MaxHold, longestHold))
 	}
 	return lease
 }
 
 // next is when the renewer must look at the hold again, with mu held.
 func (h *hold) next() driver.Instant {
-	at := h.trust.Until()
 	if h.state != held {
-		return at
+		return h.trust.Ends()
 	}
+	at := h.trust.Until()
 	if !h.renewal.sent {
 		at = min(at, h.trust.Due())
 	}
@@ -134,82 +143,32 @@ func (h *hold) next() driver.Instant {
 	return at
 }
 
-// release ends a lease in its holder's name: hands the grant on, or gives it back to the store.
-func (h *hold) release(ctx context.Context, l *Lease) error {
-	now := driver.Now()
+// cut ends a lease although its grant may be ours: by its deadline, by MaxHold or by Close. The grant is given back when
+// its holder releases, or when the store would pass it on by itself, so that the work has that long to end. It says
+// whether it was this that ended the lease.
+func (h *hold) cut(l *Lease, cause error) bool {
 	h.mu.Lock()
-	if l.over == nil && !h.trust.Holds(now) {
+	if h.lease != l || h.state != held {
 		h.mu.Unlock()
-		h.lose(errDeadline, false)
-		return l.ended()
+		return false
 	}
-	if l.over != nil {
-		err, cutOff := l.over, h.state == condemned && h.lease == l
-		if cutOff {
-			h.state = returning
-		}
-		h.mu.Unlock()
-		if cutOff {
-			_ = h.giveBack(ctx, l) // that it was cut off is what the holder must hear of
-			l.locker.group.remove(l)
-		}
-		return err
+	h.state = condemned
+	if cause == errDeadline && h.renewal.failed != nil { //nolint:errorlint // it is ours, and never wrapped before
+		cause = fmt.Errorf("%w: %w", errDeadline, h.renewal.failed)
 	}
-	l.end(ErrReleased).cancelAll(ErrReleased) // before anybody else has the name; a cancellation runs no code of others
-	handed := h.handOn(l, now)
-	if !handed {
-		h.state = returning
-	}
+	lost := &LostError{Name: h.req.Name, Token: l.token, At: time.Now(), Cause: cause}
+	works := l.end(lost)
+	h.s.renewer.move(h, h.next())
 	h.mu.Unlock()
-
-	var err error
-	if !handed {
-		if err = h.giveBack(ctx, l); errors.Is(err, ErrLost) {
-			l.locker.noteLoss(l, err)
-		}
-	}
-	if observe := l.locker.opts.Observer.Released; observe != nil {
-		observe(l, now.Sub(l.granted), err)
-	}
-	l.locker.group.remove(l)
-	return err
+	works.cancelAll(lost)
+	l.noteLoss(lost)
+	return true
 }
 
-// giveBack tells the store, and lets the next caller of this process ask. The state is returning.
-func (h *hold) giveBack(ctx context.Context, l *Lease) error {
-	h.s.renewer.remove(h)
-	telling := newAskContext(context.WithoutCancel(ctx), nil, bound(h.req.Terms.TTL))
-	err := h.s.store.Release(telling, h.req.Ref)
-	telling.end()
+// Lost is the store's word that the grant is gone: the name is, or may be, another's.
+func (h *hold) Lost(cause error) {
 	h.mu.Lock()
-	h.state = finished
-	h.mu.Unlock()
-	if err == nil {
-		h.exit()
-		return nil
-	}
-	if errors.Is(err, driver.ErrNotOurs) {
-		h.exit()
-		return &LostError{Name: h.req.Name, Token: l.token, Cause: err}
-	}
-	h.s.cleaner.add(h, driver.Now())
-	return fmt.Errorf("tenure: release: %w", outcome(h.req.Name, err))
-}
-
-// exit lets the next caller in.
-func (h *hold) exit() {
-	h.s.queue.Exit(h.gate, h.req.Mode == driver.Shared)
-	if h.group != nil {
-		h.group.free()
-		h.group.drop()
-	}
-}
-
-// lose ends the hold, unless it has ended. Gone says that the store has passed the name on, or may have, by its own word;
-// otherwise it may still be ours there, and is cleaned up.
-func (h *hold) lose(cause error, gone bool) {
-	h.mu.Lock()
-	if h.state == asking {
+	if h.state == asking || h.state == parting {
 		h.early = cause
 	}
 	if h.state != held && h.state != condemned {
@@ -217,69 +176,55 @@ func (h *hold) lose(cause error, gone bool) {
 		return
 	}
 	h.state = finished
-	lease := h.lease
+	l := h.lease
 	var works *work
 	var lost *LostError
-	if lease.over == nil {
-		lost = h.lostError(lease, cause)
-		works = lease.end(lost)
+	if l.over == nil {
+		lost = &LostError{Name: h.req.Name, Token: l.token, At: time.Now(), Cause: cause}
+		works = l.end(lost)
 	}
 	h.mu.Unlock()
-
-	h.s.renewer.remove(h)
 	if lost != nil {
 		works.cancelAll(lost)
-		lease.locker.noteLoss(lease, lost)
+		l.noteLoss(lost)
 	}
-	lease.locker.group.remove(lease)
-	if gone {
-		h.exit()
-	} else {
-		h.s.cleaner.add(h, driver.Now())
-	}
+	h.s.renewer.remove(h)
+	h.exit()
+	l.locker.group.remove(l)
 }
 
-// cut ends a lease although its grant is ours: by MaxHold or by Close. The grant is given back when its holder releases,
-// or when its last proof runs out, so that the work has that long to end.
-func (h *hold) cut(l *Lease, cause error) {
+// expire has a condemned hold cleaned up, when the store would pass it on by itself.
+func (h *hold) expire() {
 	h.mu.Lock()
-	if h.lease != l || h.state != held {
+	if h.state != condemned {
 		h.mu.Unlock()
 		return
 	}
-	h.state = condemned
-	lost := h.lostError(l, cause)
-	works := l.end(lost)
-	h.s.renewer.move(h, h.next())
+	h.state = finished
+	l := h.lease
 	h.mu.Unlock()
-	works.cancelAll(lost)
-	l.locker.noteLoss(l, lost)
+	h.s.renewer.remove(h)
+	h.s.cleaner.add(h).then(h.exit)
+	l.locker.group.remove(l)
 }
 
-func (h *hold) lostError(l *Lease, cause error) *LostError {
-	if errors.Is(cause, errDeadline) && h.renewal.failed != nil {
-		cause = fmt.Errorf("%w: %w", errDeadline, h.renewal.failed)
-	}
-	return &LostError{Name: h.req.Name, Token: l.token, Cause: cause}
-}
-
-// noteLoss tells the observer and the operator.
-func (l *Locker) noteLoss(lease *Lease, lost error) {
-	l.opts.Logger.Warn("tenure: lease lost", "name", lease.Name(), "token", lease.token.String(), "error", lost)
-	if l.opts.Observer.Lost != nil {
-		l.opts.Observer.Lost(lease, lost)
+// exit lets the next caller in.
+func (h *hold) exit() {
+	h.s.leave(h.gate, h.req.Mode == driver.Shared, h)
+	if h.group != nil {
+		h.group.drop()
 	}
 }
 
-// describe says who has the name, for a caller of this process that is turned away.
-func (h *hold) describe() driver.Holder {
+// describe says who has the name, for a caller of this process that is turned away; or why nobody knows.
+func (h *hold) describe() (driver.Holder, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state == asking {
-		return h.behind
+		return h.behind, h.trouble
 	}
 	holder := *h.req.Holder
 	holder.Session, holder.Acq, holder.Mode = h.s.info.Session, h.req.Acq, h.req.Mode
 	holder.Number, holder.Since = h.number, h.since
-	return holder
+	return holder, nil
 }

@@ -2,6 +2,7 @@ package tenure
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
@@ -17,9 +18,12 @@ type Lease struct {
 	ends    driver.Instant // when MaxHold is up; zero: never
 
 	// Guarded by hold.mu.
-	over  error // nil while it lives, then what Err says
-	done  chan struct{}
-	works *work
+	over     error // nil while it lives, then what Err says
+	done     chan struct{}
+	works    *work
+	settled  bool          // its release has ended
+	result   error         // how
+	settling chan struct{} // made by those who wait for that
 
 	// Guarded by locker.group.mu.
 	prev, next *Lease
@@ -59,7 +63,7 @@ func (l *Lease) Err() error {
 	if trusted {
 		return over
 	}
-	h.lose(errDeadline, false)
+	h.cut(l, errDeadline)
 	return l.ended()
 }
 
@@ -184,5 +188,9 @@ func (l *Lease) Descriptors() (driver.DescriptorSet, error) {
 	if err := l.Err(); err != nil {
 		return driver.DescriptorSet{}, err
 	}
-	return store.Descriptors(l.hold.req.Ref)
+	set, err := store.Descriptors(l.hold.req.Ref)
+	if errors.Is(err, driver.ErrNotOurs) {
+		err = &LostError{Name: l.Name(), Token: l.token, At: time.Now(), Cause: err}
+	}
+	return set, err
 }

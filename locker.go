@@ -18,6 +18,7 @@ const (
 type Locker struct {
 	s     *session
 	group *group
+	given Options // before the defaults
 	opts  Options
 	terms driver.Terms
 	mode  driver.Mode
@@ -31,11 +32,11 @@ func New(store driver.Store, opts Options) (*Locker, error) {
 		return nil, invalid("a nil store: open one first, for example with filelock.Open or memlock.New")
 	}
 	s := attach(store)
-	opts, err := opts.complete(s.info)
+	full, err := opts.complete(s.info)
 	if err != nil {
 		return nil, err
 	}
-	return &Locker{s: s, group: newGroup(), opts: opts, terms: opts.terms()}, nil
+	return &Locker{s: s, group: newGroup(), given: opts, opts: full, terms: full.terms()}, nil
 }
 
 func isNil(store driver.Store) bool {
@@ -46,16 +47,17 @@ func isNil(store driver.Store) bool {
 	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
-// With gives a copy of the Locker whose options were changed by change. Copies share Close.
+// With gives a copy of the Locker whose options were changed by change, which is shown them as they were given to New: a
+// zero still stands for the default. Copies share Close.
 func (l *Locker) With(change func(*Options)) (*Locker, error) {
-	opts := l.opts
-	change(&opts)
-	opts, err := opts.complete(l.s.info)
+	given := l.given
+	change(&given)
+	full, err := given.complete(l.s.info)
 	if err != nil {
 		return nil, err
 	}
 	changed := *l
-	changed.opts, changed.terms = opts, opts.terms()
+	changed.given, changed.opts, changed.terms = given, full, full.terms()
 	return &changed, nil
 }
 

@@ -3,8 +3,9 @@ package tenure
 import "time"
 
 // Observer hears what happens to leases: for metrics, traces, tests. Every function may be nil, and one that is nil
-// costs nothing. They are called without locks held, from the goroutine in which the thing happened, so they should be
-// quick, and they may not call Release or Acquire of the same name and wait for it.
+// costs nothing. No locks are held when they are called. Grant, Handoff and Released are called by the goroutine that
+// acquires or releases, so they should be quick; Wait, Renew and Lost come in order from another goroutine, and perhaps a
+// moment after the thing itself: a lease's context does not wait for them. They should not panic.
 type Observer struct {
 	// Wait: a caller began to wait, behind holder if that is known.
 	Wait func(name string, holder *Holder)

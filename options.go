@@ -13,6 +13,9 @@ const (
 	minTTL = 10 * time.Millisecond
 	maxTTL = 24 * time.Hour
 
+	// longestHold is beyond any use, and far from the end of the clock.
+	longestHold = 100 * 365 * 24 * time.Hour
+
 	defaultDrift  = 0.16 // both sides may slew by 8.3%
 	defaultMargin = 50 * time.Millisecond
 )
@@ -101,9 +104,8 @@ func (o Options) check(info driver.Info) error {
 		return invalid("a drift of %v: it is a fraction of the TTL, at least 0 and below 1", o.Drift)
 	case o.Margin < 0:
 		return invalid("a margin of %v: it cannot be negative", o.Margin)
-	case trust.Span(o.terms(), o.TTL) < o.TTL/2:
-		return invalid("a TTL of %v with drift %v and margin %v leaves %v of trusted time, too little to renew and try again: it must be at least half the TTL",
-			o.TTL, o.Drift, o.Margin, max(0, trust.Span(o.terms(), o.TTL)))
+	case trust.Span(o.terms(), info.Validity(o.terms())) < info.Validity(o.terms())/2:
+		return o.tooLittle(info.Validity(o.terms()))
 	case o.MaxHold < 0:
 		return invalid("a MaxHold of %v: it cannot be negative; 0 sets no limit", o.MaxHold)
 	case o.MinHold < 0:
@@ -121,6 +123,17 @@ func (o Options) check(info driver.Info) error {
 		return fmt.Errorf("tenure: the %s store keeps no memory of past runs, so MinHold and OncePer are %w", info.Kind, ErrUnsupported)
 	}
 	return nil
+}
+
+// tooLittle says that too little of what a proof is good for can be trusted.
+func (o Options) tooLittle(valid time.Duration) error {
+	left := max(0, trust.Span(o.terms(), valid))
+	if valid == o.TTL {
+		return invalid("a TTL of %v with drift %v and margin %v leaves %v of trusted time, too little to renew and try again: it must be at least half the TTL",
+			o.TTL, o.Drift, o.Margin, left)
+	}
+	return invalid("with a TTL of %v this store's proofs are good for %v, of which drift %v and margin %v leave %v of trusted time, too little to renew and try again: it must be at least half",
+		o.TTL, valid, o.Drift, o.Margin, left)
 }
 
 func (o Options) terms() driver.Terms {

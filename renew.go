@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -15,8 +14,10 @@ import (
 )
 
 const (
-	// renewers is how many batches of renewals are under way at once, however many leases there are.
-	renewers = 4
+	// renewers is how many batches of renewals are under way at once, however many leases there are; those that take
+	// unusually long do not count, since the node that they wait for is not everybody's, up to mostRenewers.
+	renewers     = 4
+	mostRenewers = 64
 	// renewBatch is how many leases are renewed in one call of the driver.
 	renewBatch = 512
 	// coalesce is how much too early the renewer may look at a hold, so that renewals that are due soon share a batch.
@@ -37,9 +38,17 @@ type renewer struct {
 	ticking bool // tick runs; it looks at what comes meanwhile, too
 	looking bool // the watch for suspends is on
 
-	pending []*hold // due to be renewed
-	workers int
-	resting chan struct{} // made by quiet; closed when no worker is left
+	pending map[batchKind][]*hold // due to be renewed
+	workers int                   // that are at work, and not slow
+	slow    int
+	resting chan struct{} // made by quiet; closed when nothing is under way
+}
+
+// batchKind keeps apart what must not share a call: a short TTL, whose bound is short, and renewals that failed, whose node
+// may hang.
+type batchKind struct {
+	ttl     time.Duration
+	failing bool
 }
 
 // add takes up a hold, to be looked at then.
@@ -130,15 +139,23 @@ func (r *renewer) tick() {
 		}
 	}
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.ticking = false
 	r.arm()
-	r.pending = append(r.pending, renew...)
-	start := min(renewers-r.workers, (len(r.pending)+renewBatch-1)/renewBatch)
-	for range start {
-		r.workers++
-		go r.work()
+	for _, h := range renew {
+		r.pend(h)
 	}
-	r.mu.Unlock()
+	r.start()
+	r.rest()
+}
+
+// pend lists a hold to be renewed. R.mu is held.
+func (r *renewer) pend(h *hold) {
+	if r.pending == nil {
+		r.pending = make(map[batchKind][]*hold)
+	}
+	kind := batchKind{h.req.Terms.TTL, h.renewal.failing}
+	r.pending[kind] = append(r.pending[kind], h)
 }
 
 // unwanted says that the hold needs no renewal any more.
@@ -151,65 +168,115 @@ func (h *hold) unwanted() bool {
 // look does what is due for the hold at now, and says whether it is to be renewed.
 func (h *hold) look(now driver.Instant) (renew bool) {
 	h.mu.Lock()
-	if h.state != held && h.state != condemned {
-		h.mu.Unlock()
-		return false
-	}
-	lost := !h.trust.Holds(now)
-	worn := !lost && h.state == held && !h.lease.ends.IsZero() && !now.Before(h.lease.ends)
-	lease := h.lease
-	if !lost && !worn {
-		early := h.trust.Interval() / 8
-		if renew = h.state == held && !h.renewal.sent && !now.Add(min(early, coalesce)).Before(h.trust.Due()); renew {
-			h.renewal.sent = true
+	lease, cause, expired := h.lease, error(nil), false
+	switch {
+	case h.state == held && !h.trust.Holds(now):
+		cause = errDeadline
+	case h.state == held && !h.lease.ends.IsZero() && !now.Before(h.lease.ends):
+		cause = errMaxHold
+	case h.state == held:
+		early := min(h.trust.Interval()/8, coalesce)
+		if renew = !h.renewal.sent && !now.Add(early).Before(h.trust.Due()); renew {
+			h.renewal.sent, h.renewal.failing = true, h.renewal.failed != nil
 			h.trust.Sending(now)
 		}
 		h.s.renewer.move(h, h.next())
+	case h.state == condemned && !now.Before(h.trust.Ends()):
+		expired = true
+	case h.state == condemned:
+		h.s.renewer.move(h, h.next())
+	default: // it is on its way out
+		h.s.renewer.move(h, now.Add(coalesce))
 	}
 	h.mu.Unlock()
-	switch {
-	case lost:
-		h.lose(errDeadline, false)
-	case worn:
-		h.cut(lease, errMaxHold)
+	if cause != nil {
+		h.cut(lease, cause)
+	}
+	if expired {
+		h.expire()
 	}
 	return renew
 }
 
-// work renews what is pending, and ends when nothing is.
-func (r *renewer) work() {
-	batch := make([]driver.Renewal, 0, 8)
-	for {
-		r.mu.Lock()
-		n := min(len(r.pending), renewBatch)
-		if n == 0 {
-			r.pending = nil
-			if r.workers--; r.workers == 0 && r.resting != nil {
-				close(r.resting)
-				r.resting = nil
-			}
-			r.mu.Unlock()
-			return
-		}
-		due := r.pending[:n:n]
-		r.pending = r.pending[n:]
-		r.mu.Unlock()
-		due = slices.DeleteFunc(due, (*hold).unwanted) // since it was due, it may have been released
-		batch = r.renew(due, batch[:0])
+// start has what is pending renewed, by as many workers as there may be. R.mu is held.
+func (r *renewer) start() {
+	batches := 0
+	for _, holds := range r.pending {
+		batches += (len(holds) + renewBatch - 1) / renewBatch
+	}
+	for ; batches > 0 && r.workers < renewers && r.workers+r.slow < mostRenewers; batches-- {
+		r.workers++
+		go r.work()
 	}
 }
 
-func (r *renewer) renew(holds []*hold, batch []driver.Renewal) []driver.Renewal {
-	if len(holds) == 0 {
-		return batch
+// take gives the next batch; nil if nothing is pending. R.mu is held.
+func (r *renewer) take() []*hold {
+	for kind, holds := range r.pending {
+		if n := min(len(holds), renewBatch); n < len(holds) {
+			r.pending[kind] = holds[n:]
+			return holds[:n:n]
+		}
+		delete(r.pending, kind)
+		return holds
 	}
-	limit := time.Duration(maxTTL)
+	return nil
+}
+
+// work renews what is pending, and ends when nothing is, or when it was slow and another has taken its place.
+func (r *renewer) work() {
+	batch := make([]driver.Renewal, 0, 8)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for {
+		due := r.take()
+		if due == nil {
+			r.workers--
+			r.rest()
+			return
+		}
+		r.mu.Unlock()
+		due = slices.DeleteFunc(due, (*hold).unwanted) // since it was due, it may have been released
+		if len(due) > 0 {
+			ttl, slow := due[0].req.Terms.TTL, make(chan struct{})
+			long := time.AfterFunc(max(ttl/60, coalesce), func() {
+				defer close(slow)
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.workers--
+				r.slow++
+				r.start()
+			})
+			batch = r.renew(due, batch[:0], ttl/4)
+			if !long.Stop() {
+				<-slow
+				r.mu.Lock()
+				r.slow--
+				r.rest()
+				r.start()
+				return
+			}
+		}
+		r.mu.Lock()
+	}
+}
+
+// rest tells who waits for it that nothing is under way. R.mu is held.
+func (r *renewer) rest() {
+	if r.resting != nil && !r.busy() {
+		close(r.resting)
+		r.resting = nil
+	}
+}
+
+func (r *renewer) busy() bool { return r.ticking || r.workers+r.slow > 0 }
+
+func (r *renewer) renew(holds []*hold, batch []driver.Renewal, limit time.Duration) []driver.Renewal {
 	for _, h := range holds {
-		batch = append(batch, driver.Renewal{Ref: h.req.Ref, Terms: h.req.Terms})
-		limit = min(limit, h.req.Terms.TTL/3)
+		batch = append(batch, driver.Renewal{Ref: h.req.Ref, Terms: h.req.Terms, Err: errUnanswered})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	r.call(ctx, batch)
+	r.s.renew(ctx, batch)
 	cancel()
 	now := driver.Now()
 	for i, h := range holds {
@@ -218,20 +285,11 @@ func (r *renewer) renew(holds []*hold, batch []driver.Renewal) []driver.Renewal 
 	return batch
 }
 
-// call is the driver's Renew, whose panic counts as a renewal that failed: the deadlines decide what becomes of it.
-func (r *renewer) call(ctx context.Context, batch []driver.Renewal) {
-	defer func() {
-		if p := recover(); p != nil {
-			for i := range batch {
-				batch[i].Err = fmt.Errorf("the driver panicked while renewing: %v", p)
-			}
-		}
-	}()
-	r.s.store.Renew(ctx, batch)
-}
-
 // renewed takes the answer to a renewal.
 func (h *hold) renewed(now driver.Instant, answer driver.Renewal) {
+	if answer.Err == nil && (answer.Proof.Valid <= 0 || answer.Proof.Sent.IsZero()) {
+		answer.Err = errUnanswered
+	}
 	h.mu.Lock()
 	h.renewal.sent = false
 	if h.state != held {
@@ -239,37 +297,51 @@ func (h *hold) renewed(now driver.Instant, answer driver.Renewal) {
 		return
 	}
 	lease, first := h.lease, h.renewal.failed == nil
-	var lost, gone bool
-	switch h.renewal.failed = answer.Err; {
+	lost, gone := false, errors.Is(answer.Err, driver.ErrNotOurs)
+	switch {
+	case gone:
 	case answer.Err == nil:
-		lost = !h.trust.Renewed(now, answer.Proof)
-	case errors.Is(answer.Err, driver.ErrNotOurs):
-		lost, gone = true, true
+		h.renewal.failed = nil
+		lost = !h.trust.Renewed(now, h.believe(now, answer.Proof))
 	default:
+		h.renewal.failed = answer.Err
 		h.trust.Failed(now, rand.Float64())
 		lost = !h.trust.Holds(now)
 	}
-	if !lost {
+	if !lost && !gone {
 		h.s.renewer.move(h, h.next())
 	}
 	h.mu.Unlock()
-	if observe := lease.locker.opts.Observer.Renew; observe != nil {
-		observe(lease, answer.Err)
-	}
 	switch {
 	case gone:
-		h.lose(answer.Err, true)
+		h.Lost(answer.Err)
 	case lost:
-		h.lose(errDeadline, false)
-	case answer.Err != nil && first:
-		lease.locker.opts.Logger.Warn("tenure: renewal failed, trying again until the deadline", "name", lease.Name(), "error", answer.Err)
+		h.cut(lease, errDeadline)
 	}
+	lease.noteRenewal(answer.Err, first)
+}
+
+// noteRenewal tells the observer; and the operator of the first failure in a row.
+func (l *Lease) noteRenewal(err error, first bool) {
+	opts := &l.locker.opts
+	warn := err != nil && first && !errors.Is(err, driver.ErrNotOurs)
+	if opts.Observer.Renew == nil && !warn {
+		return
+	}
+	l.hold.s.teller.tell(func() {
+		if warn {
+			opts.Logger.Warn("tenure: renewal failed, trying again until the deadline", "name", l.Name(), "error", err)
+		}
+		if opts.Observer.Renew != nil {
+			opts.Observer.Renew(l, err)
+		}
+	})
 }
 
 // quiet waits until no renewal is under way, unless there are holds to be renewed.
 func (r *renewer) quiet(ctx context.Context) error {
 	r.mu.Lock()
-	if r.workers == 0 || len(r.holds) > 0 {
+	if !r.busy() || len(r.holds) > 0 {
 		r.mu.Unlock()
 		return nil
 	}

@@ -17,15 +17,18 @@ type session struct {
 	calls   sync.Pool
 	renewer renewer
 	cleaner cleaner
+	teller  teller
 
 	groupsMu sync.Mutex
 	groups   map[string]*slotGroup
+	parked   map[string]*slotGroup // by the keys of the slots for which the group's head waits
+	parking  atomic.Int32          // how many heads wait
 }
 
 // attach finds the session of a store, or begins it.
 func attach(store driver.Store) *session {
 	return store.Attached().Value(func() any {
-		s := &session{store: store, info: store.Info(), queue: queue.New[*call, *hold](), groups: make(map[string]*slotGroup)}
+		s := &session{store: store, info: store.Info(), queue: queue.New[*call, *hold](), groups: make(map[string]*slotGroup), parked: make(map[string]*slotGroup)}
 		s.calls.New = func() any { return newCall() }
 		s.renewer.s, s.cleaner.s = s, s
 		return s
@@ -43,4 +46,18 @@ func newCall() *call {
 	c := &call{}
 	c.waiter = queue.NewWaiter(c)
 	return c
+}
+
+// leave goes out of a gate: by, who said that it was inside, if it did. A head of a park that waits for the key hears of it.
+func (s *session) leave(key string, shared bool, by *hold) {
+	s.queue.Exit(key, shared, by)
+	if s.parking.Load() == 0 {
+		return
+	}
+	s.groupsMu.Lock()
+	g := s.parked[key]
+	s.groupsMu.Unlock()
+	if g != nil {
+		g.free()
+	}
 }

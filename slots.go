@@ -70,17 +70,12 @@ func (l *Locker) acquireSlot(ctx context.Context, name, key string, wait bool) (
 	}
 	q := &question{name: name, key: key, group: g}
 	if !wait {
-		if g.isParked() {
-			return nil, l.heldHere(name, slots[0].Key)
-		}
-		bounded, cancel := context.WithTimeout(ctx, bound(l.terms.TTL))
-		defer cancel()
-		return l.askQuick(bounded, q, slots, true)
+		return l.trySlot(ctx, q, slots)
 	}
 	if _, err := l.enter(ctx, name, g.park, true); err != nil {
 		return nil, err
 	}
-	defer l.s.queue.Exit(g.park, false)
+	defer l.s.queue.Exit(g.park, false, nil)
 	lease, err := l.askQuick(ctx, q, slots, false)
 	switch {
 	case err == nil, !worthwhile(err), errors.Is(err, ctx.Err()):
@@ -89,6 +84,21 @@ func (l *Locker) acquireSlot(ctx context.Context, name, key string, wait bool) (
 		return nil, l.gaveUp(ctx, name, err)
 	}
 	return l.askParked(ctx, q, slots)
+}
+
+// trySlot asks once. It waits for its turn at the quick gate, which is short, and within the bound of a try.
+func (l *Locker) trySlot(ctx context.Context, q *question, slots []driver.Slot) (*Lease, error) {
+	if q.group.isParked() {
+		return nil, l.heldHere(q.name, slots[0].Key)
+	}
+	q.by = soon(bound(l.terms.TTL))
+	bounded := newAskContext(ctx, l.group.closing, q.by)
+	defer bounded.end()
+	lease, err := l.askQuick(bounded, q, slots, true)
+	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return nil, tooLate(q.name, err)
+	}
+	return lease, err
 }
 
 func (l *Locker) slotsOf(name string) ([]driver.Slot, error) {
@@ -109,7 +119,7 @@ func (l *Locker) askQuick(ctx context.Context, q *question, slots []driver.Slot,
 	if _, err := l.enter(ctx, q.name, q.group.quick, true); err != nil {
 		return nil, err
 	}
-	defer l.s.queue.Exit(q.group.quick, false)
+	defer l.s.queue.Exit(q.group.quick, false, nil)
 	if try && q.group.isParked() {
 		return nil, l.heldHere(q.name, slots[0].Key)
 	}
@@ -118,14 +128,25 @@ func (l *Locker) askQuick(ctx context.Context, q *question, slots []driver.Slot,
 		return nil, l.heldHere(q.name, slots[0].Key)
 	}
 	once := *q
-	once.slots = free
-	lease, err := l.ask(ctx, &once)
-	l.letGo(free, lease)
+	lease, err := l.askAny(ctx, &once, free)
+	return lease, err
+}
+
+// askAny asks for any of the slots whose gates the caller is in. It leaves them, but for the one that is granted.
+func (l *Locker) askAny(ctx context.Context, q *question, free []driver.Slot) (*Lease, error) {
+	q.slots = free
+	q.leave = func(*hold) { l.letGo(free, "") }
+	lease, err := l.ask(ctx, q)
+	if err == nil {
+		l.letGo(free, lease.hold.gate)
+	}
 	return lease, err
 }
 
 // askParked waits for any slot: in the store's queue, and for those of this process that are given back meanwhile.
 func (l *Locker) askParked(ctx context.Context, q *question, slots []driver.Slot) (*Lease, error) {
+	q.group.watch(slots)
+	defer q.group.unwatch(slots)
 	for {
 		asking, wake := context.WithCancel(ctx)
 		turn := q.group.parkAs(l, wake)
@@ -134,8 +155,8 @@ func (l *Locker) askParked(ctx context.Context, q *question, slots []driver.Slot
 		var err error
 		if len(free) > 0 {
 			waiting := *q
-			waiting.slots, waiting.wait = free, true
-			lease, err = l.ask(asking, &waiting)
+			waiting.wait = true
+			lease, err = l.askAny(asking, &waiting, free)
 		} else {
 			err = l.heldHere(q.name, slots[0].Key)
 			select {
@@ -145,7 +166,6 @@ func (l *Locker) askParked(ctx context.Context, q *question, slots []driver.Slot
 		}
 		given, freed := q.group.unpark(turn)
 		wake()
-		l.letGo(free, lease)
 		switch {
 		case given != nil && lease != nil: // both in the same instant: one goes on to the next
 			l.group.keep()
@@ -155,13 +175,22 @@ func (l *Locker) askParked(ctx context.Context, q *question, slots []driver.Slot
 			return given, nil
 		case lease != nil:
 			return lease, nil
-		case freed && ctx.Err() == nil && !l.group.closed() && worthwhile(err):
+		case ctx.Err() != nil, l.group.closed():
+			return nil, l.gaveUp(ctx, q.name, inTheWayOf(err))
+		case freed && worthwhile(err):
 			continue
-		case len(free) == 0:
-			return nil, l.gaveUp(ctx, q.name, err)
 		}
 		return nil, err
 	}
+}
+
+// inTheWayOf gives what kept the head of a park waiting, without the end of its own question.
+func inTheWayOf(err error) error {
+	var held *HeldError
+	if errors.As(err, &held) {
+		return held
+	}
+	return err
 }
 
 // reserve goes into the gates of the slots that this process neither has nor asks for, in an order of its own, so that
@@ -176,12 +205,31 @@ func (l *Locker) reserve(slots []driver.Slot) (free []driver.Slot) {
 	return free
 }
 
-// letGo leaves the gates of the slots that were not granted.
-func (l *Locker) letGo(free []driver.Slot, granted *Lease) {
-	for _, slot := range free {
-		if granted == nil || granted.hold.gate != slot.Key {
-			l.s.queue.Exit(slot.Key, false)
+// letGo leaves the gates of the slots, but for one.
+func (l *Locker) letGo(slots []driver.Slot, but string) {
+	for _, slot := range slots {
+		if slot.Key != but {
+			l.s.leave(slot.Key, false, nil)
 		}
+	}
+}
+
+// watch has the head of the park hear of every gate of the slots that is left, by whomever.
+func (g *slotGroup) watch(slots []driver.Slot) {
+	g.s.groupsMu.Lock()
+	defer g.s.groupsMu.Unlock()
+	g.s.parking.Add(1)
+	for _, slot := range slots {
+		g.s.parked[slot.Key] = g
+	}
+}
+
+func (g *slotGroup) unwatch(slots []driver.Slot) {
+	g.s.groupsMu.Lock()
+	defer g.s.groupsMu.Unlock()
+	g.s.parking.Add(-1)
+	for _, slot := range slots {
+		delete(g.s.parked, slot.Key)
 	}
 }
 
@@ -205,19 +253,19 @@ func (g *slotGroup) unpark(turn *slotTurn) (given *Lease, freed bool) {
 	return turn.given, turn.freed
 }
 
-// hand gives a hold to the head of the park, if take makes a lease for it. The hold's mu is held.
-func (g *slotGroup) hand(name string, take func(*Locker) *Lease) bool {
+// hand gives a hold to the head of the park, if take makes a lease for it. The hold's mu is held; wake must be called
+// without it, since ending a context may run code of the program's own.
+func (g *slotGroup) hand(name string, take func(*Locker) *Lease) (handed bool, wake func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	turn := g.parked
 	if turn == nil || turn.given != nil || !turn.locker.wantsSlot(name) {
-		return false
+		return false, nil
 	}
 	if turn.given = take(turn.locker); turn.given == nil {
-		return false
+		return false, nil
 	}
-	turn.wake()
-	return true
+	return true, turn.wake
 }
 
 // wantsSlot says whether a slot's number is one of those that the Locker asks for.
@@ -234,9 +282,12 @@ func (l *Locker) wantsSlot(slot string) bool {
 // free tells the head of the park that a slot of this process can be asked for.
 func (g *slotGroup) free() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.parked != nil {
-		g.parked.freed = true
-		g.parked.wake()
+	turn := g.parked
+	if turn != nil {
+		turn.freed = true
+	}
+	g.mu.Unlock()
+	if turn != nil {
+		turn.wake()
 	}
 }

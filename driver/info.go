@@ -18,10 +18,21 @@ type Info struct {
 	// TTL is the default of Options.TTL. With FixedTTL no other is possible, since it belongs to the session.
 	TTL      time.Duration
 	FixedTTL bool
+	// Valid is how long a proof under some terms is good for at most, if that is less than the TTL: the Proof.Valid that
+	// Acquire and Renew will give. Nil: it is the TTL.
+	Valid func(Terms) time.Duration
 	// Features is what the store can do beside exclusive grants.
 	Features Features
 	// Guarantees is what its word is worth.
 	Guarantees Guarantees
+}
+
+// Validity is how long a proof is good for under some terms.
+func (i Info) Validity(terms Terms) time.Duration {
+	if i.Valid == nil {
+		return terms.TTL
+	}
+	return min(i.Valid(terms), terms.TTL)
 }
 
 // Features is a set of what a store can do beside exclusive grants.

@@ -16,7 +16,8 @@ type Store interface {
 	Key(name string) (string, error)
 
 	// Acquire asks for one grant under the owner id (session, req.Acq), which it sends once and never again. The caller asks
-	// for no key that this session has already, or asks for, other than shared beside shared.
+	// for no key that this session has already, or asks for, other than shared beside shared; except behind an Abandon that
+	// failed, so that a driver counts its grants by owner.
 	//
 	// Without req.Wait it answers at once: a grant, or a *HeldError. With it, the call joins the store's queue and
 	// returns when it is granted; a driver that cannot queue (now, or ever) answers with a *HeldError instead, whose
@@ -32,7 +33,9 @@ type Store interface {
 
 	// Renew proves grants, in as few messages as it can, and fills in Proof or Err of each: nil and a newer Proof,
 	// ErrNotOurs where the store says that this owner does not have the name, or a passing fault, which proves nothing.
-	// It fills them all in before it returns, which is soon after ctx ends. It neither creates nor takes back a grant.
+	// It fills them all in before it returns, which is soon after ctx ends: what is known by then counts, though others in
+	// the batch hang. It neither creates nor takes back a grant. It may run beside Release or Abandon of the same owner, and
+	// has no effect after them: where it could have one, the driver ends it first.
 	Renew(ctx context.Context, batch []Renewal)
 
 	// Release gives one grant back, and passes the name on to the store's next waiter. nil: it was this owner's until

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/tenurelock/tenure"
 	"github.com/tenurelock/tenure/driver"
@@ -89,6 +90,9 @@ func (h History) byName() map[string][]*Op {
 // Recorder takes down what the clients of one process do.
 type Recorder struct {
 	clock Clock
+	// The anchor: one moment on both clocks, of which the history's is read first.
+	began   Instant
+	beganAt time.Time
 
 	mu      sync.Mutex
 	clients []*Client
@@ -97,7 +101,20 @@ type Recorder struct {
 }
 
 // NewRecorder makes a recorder with a clock.
-func NewRecorder(clock Clock) *Recorder { return &Recorder{clock: clock} }
+func NewRecorder(clock Clock) *Recorder {
+	return &Recorder{clock: clock}
+}
+
+// anchor lets moments of the past be given on the history's clock. Call it before any Client.
+func (r *Recorder) anchor() { r.began, r.beganAt = r.clock(), time.Now() }
+
+// at gives a moment of the past on the history's clock, or one a little before; without an anchor, the present one.
+func (r *Recorder) at(moment time.Time) Instant {
+	if r.beganAt.IsZero() {
+		return r.clock()
+	}
+	return r.began + Instant(moment.Sub(r.beganAt))
+}
 
 // StreamTo has each operation written when it is called, and again when it returns, so that a process that is killed
 // leaves its history behind: a call that is not written again never returned. Call it before any Client.
@@ -173,11 +190,13 @@ func (c *Client) Return(op *Op, outcome func(*Op)) {
 }
 
 // Event notes what happens at this moment.
-func (c *Client) Event(op Op) {
+func (c *Client) Event(op Op) { c.eventAt(op, c.recorder.clock()) }
+
+// eventAt notes what happened at a moment, of which it is heard now.
+func (c *Client) eventAt(op Op, at Instant) {
 	c.mu.Lock()
 	c.ops = append(c.ops, &op)
-	op.Client, op.N, op.Call = c.name, len(c.ops), c.recorder.clock()
-	op.Return = op.Call
+	op.Client, op.N, op.Call, op.Return = c.name, len(c.ops), at, at
 	c.mu.Unlock()
 	c.recorder.stream(&op)
 }

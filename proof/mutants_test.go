@@ -11,8 +11,19 @@ import (
 	"github.com/tenurelock/tenure/memlock"
 )
 
-// answerTime is a driver that counts trust from the arrival of a renewal's answer (H2), over a slow way.
+// answerTime is a driver that counts trust from the arrival of a renewal's answer (H2), over a slow way, and that hears of
+// no loss by itself.
 type answerTime struct{ driver.Store }
+
+func (s answerTime) Acquire(ctx context.Context, req *driver.Request) (driver.Grant, error) {
+	deafened := *req
+	deafened.Watch = deaf{req.Watch}
+	return s.Store.Acquire(ctx, &deafened)
+}
+
+type deaf struct{ driver.Watcher }
+
+func (deaf) Lost(error) {}
 
 func (s answerTime) Renew(ctx context.Context, batch []driver.Renewal) {
 	s.Store.Renew(ctx, batch)
@@ -71,15 +82,17 @@ func TestTortureCatches(t *testing.T) {
 	const ttl = 3 * time.Second
 	needed := map[string]uint64{}
 	defer func() { t.Logf("seeds needed: %v", needed) }()
+	some := Faults{Fail: 0.04, Mute: 0.06, Slow: 0.3, Delay: ttl / 10} // none late: that hides what is left behind
 	for name, mutant := range map[string]struct {
-		over func(driver.Store, int) driver.Store
-		says string
+		over   func(driver.Store, int) driver.Store
+		says   string
+		faults Faults
 	}{
-		"trust from the answer":   {func(s driver.Store, _ int) driver.Store { return answerTime{s} }, "trusted at once"},
-		"a grant of what is held": {func(s driver.Store, _ int) driver.Store { return standby{s} }, "trusted at once"},
-		"no clean-up":             {func(s driver.Store, _ int) driver.Store { return forgetful{s} }, "is stranded"},
-		"an acquire that hangs":   {func(s driver.Store, _ int) driver.Store { return hangs{s} }, "after its context"},
-		"numbers that start anew": {func(s driver.Store, n int) driver.Store { back := int64(n) << 24; return restarts{s, &back} }, "fell"},
+		"trust from the answer":   {func(s driver.Store, _ int) driver.Store { return answerTime{s} }, "trusted at once", some},
+		"a grant of what is held": {func(s driver.Store, _ int) driver.Store { return standby{s} }, "trusted at once", some},
+		"no clean-up":             {func(s driver.Store, _ int) driver.Store { return forgetful{s} }, "is stranded", some},
+		"an acquire that hangs":   {func(s driver.Store, _ int) driver.Store { return hangs{s} }, "after its context", some},
+		"numbers that start anew": {func(s driver.Store, n int) driver.Store { back := int64(n) << 24; return restarts{s, &back} }, "fell", some},
 	} {
 		t.Run(name, func(t *testing.T) {
 			caught := ""
@@ -94,7 +107,7 @@ func TestTortureCatches(t *testing.T) {
 							return mutant.over(store.Session(), opened), nil
 						},
 						Lose:   func(name string) { store.Lose(name) },
-						Faults: Faults{Fail: 0.04, Mute: 0.06, Slow: 0.3, Delay: ttl / 10}, // none late: that hides what is left behind
+						Faults: mutant.faults,
 						Exact:  true,
 						Clock:  Rising(ProcessClock()),
 					})

@@ -53,6 +53,7 @@ func lateWrite(t *testing.T, resource Resource) History {
 	if err := successor.Release(t.Context()); err != nil {
 		t.Errorf("the successor was told %v", err)
 	}
+	allTold()
 	history, err := torture.recorder.History()
 	if err = errors.Join(append(torture.faults, err)...); err != nil {
 		t.Error(err)

@@ -175,8 +175,12 @@ func (c *Client) observe() *tenure.Observer {
 				c.Event(Op{Verb: Renew, Name: lease.Name(), Token: lease.Token(), Until: until, Outcome: OK})
 			}
 		},
-		Lost: func(lease *tenure.Lease, _ error) {
-			c.Event(Op{Verb: Lost, Name: lease.Name(), Token: lease.Token(), Outcome: OK})
+		Lost: func(lease *tenure.Lease, err error) {
+			at := c.recorder.clock()
+			if lost := (*tenure.LostError)(nil); errors.As(err, &lost) {
+				at = c.recorder.at(lost.At)
+			}
+			c.eventAt(Op{Verb: Lost, Name: lease.Name(), Token: lease.Token(), Outcome: OK}, at)
 		},
 	}
 }

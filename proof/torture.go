@@ -95,6 +95,7 @@ func Torture(ctx context.Context, config Config) (History, error) {
 func newTorture(config Config) *torture {
 	t := &torture{Config: config.complete(), quiet: slog.New(slog.NewTextHandler(io.Discard, nil))}
 	t.recorder = NewRecorder(t.Clock)
+	t.recorder.anchor()
 	return t
 }
 
@@ -113,6 +114,7 @@ func (t *torture) run(ctx context.Context) (History, error) {
 	t.failIf(t.finish(ctx))
 	t.failIf(t.closeAll(ctx))
 	t.failIf(t.leftOver(ctx))
+	allTold()
 	history, err := t.recorder.History()
 	t.failIf(err)
 	if t.Untold {

@@ -112,7 +112,12 @@ func (p *performance) ask(ctx context.Context, locker *tenure.Locker) (*tenure.L
 	case p.given("wait"):
 		limited, cancel := context.WithTimeout(ctx, time.Duration(p.wait))
 		defer cancel()
-		return locker.Acquire(limited, p.name)
+		lease, err := locker.Acquire(limited, p.name)
+		if errors.Is(err, context.DeadlineExceeded) && errors.Is(err, tenure.ErrUnavailable) {
+			// The store is out of reach, or the wait was too short for its answer: one question tells which, and who is in the way.
+			return locker.TryAcquire(ctx, p.name)
+		}
+		return lease, err
 	}
 	return locker.Acquire(ctx, p.name)
 }

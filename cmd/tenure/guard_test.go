@@ -26,7 +26,7 @@ import (
 const runs = 100
 
 // beside is how many are tried at a time.
-const beside = 8
+const beside = 6
 
 // H60, H65: the wrapper is killed. Its lock file closes with it, but no successor is granted the lock before the
 // command's whole group is dead, which has a grandchild that writes ticks, half of the time deaf to SIGTERM.
@@ -169,7 +169,8 @@ func (c *contest) command(flags []string, ticker ...string) *exec.Cmd {
 	line := strings.Join(append(append([]string{built.ticker}, ticker...), c.ticks), " ") + " & wait"
 	args := append([]string{"run", "--store", c.dir}, flags...)
 	cmd := exec.Command(built.tenure, append(args, c.name, "--", "sh", "-c", line)...)
-	cmd.Stderr = &strings.Builder{}
+	cmd.Stderr = &words{}
+	cmd.WaitDelay = patience // for whatever should have ended with it
 	return cmd
 }
 

@@ -3,10 +3,13 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +18,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	// The tests wait for processes most of the time: more of them at once than there are processors.
+	if err := flag.Set("test.parallel", strconv.Itoa(beside)); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(checked{m})
 }
 
@@ -62,6 +70,24 @@ func compile(to, from string) ([]byte, error) {
 	cmd := exec.Command("go", "build", "-o", to, from)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // a static program starts sooner
 	return cmd.CombinedOutput()
+}
+
+// words are what a running program has said.
+type words struct {
+	mu   sync.Mutex
+	said strings.Builder
+}
+
+func (w *words) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said.Write(b)
+}
+
+func (w *words) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said.String()
 }
 
 // patience bounds every wait for something that must happen.

@@ -28,6 +28,9 @@ func (s *Store) Acquire(ctx context.Context, req *driver.Request) (driver.Grant,
 		time.Sleep(defaultTTL / 20)
 		grant.Proof.Sent = driver.Now()
 	}
+	if w.flaw == ProofByServerClock && err == nil {
+		grant.Proof.Sent = driver.Now().Add(time.Hour)
+	}
 	if ctx.Err() != nil && w.flaw == CancelledTakes && err == nil {
 		return driver.Grant{}, &driver.Fault{Kind: driver.Passing, Err: ctx.Err()}
 	}

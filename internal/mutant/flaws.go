@@ -43,6 +43,7 @@ const (
 	BatchAnsweredOnce      Flaw = "the first answer of a batch is given to all"
 	RenewIgnoresContext    Flaw = "a renewal goes on although its context is over"
 	ValidRoundedUp         Flaw = "the time a proof is valid is rounded up"
+	ProofByServerClock     Flaw = "a proof is counted on the server's clock, which is ahead"
 	ProofAtAnswer          Flaw = "a proof is counted from the answer"
 	RenewalProofStale      Flaw = "a renewal proves no more than the one before"
 	ProofOfArrival         Flaw = "a waiter's proof is counted from the arrival of the grant"
@@ -188,7 +189,7 @@ var Mistakes = []Mistake{
 	// The root package trusts its driver: these are the same mistakes seen from above.
 	{Flaw: ForgetsLocal, Rule: "locker/process", Source: "H27: the same session acquired twice"},
 	{Flaw: RefusalUnnamed, Rule: "locker/held", Source: "\"resource temporarily unavailable\""},
-	{Flaw: ValidRoundedUp, Rule: "locker/lost", Source: "H1: a context that outlived the lock by 2.0 s"},
+	{Flaw: ExpiresEarly, Rule: "locker/lost", Source: "H1: a context that outlived the lock by 2.0 s"},
 	{Flaw: RenewsNothing, Rule: "locker/renewed", Source: "H6: renewal stopped silently"},
 	{Flaw: ReleaseDeferred, Rule: "locker/do", Source: "H50: deleted by one node, on its way to the others"},
 	{Flaw: OnceForgotten, Rule: "locker/once", Source: "H61: short jobs run twice"},
@@ -203,5 +204,5 @@ var Mistakes = []Mistake{
 	{Flaw: AbandonsWaitersOnly, Rule: "fault/lost", Source: "H12: an orphan for the rest of the TTL"},
 	{Flaw: AbandonsOnce, Rule: "fault/overtaken", Source: "H67: an acquire executed after its clean-up"},
 	{Flaw: AbandonsOnce, Rule: "abandon/late", Source: "H67: an acquire executed after its clean-up"},
-	{Flaw: ValidRoundedUp, Rule: "fault/slept", Source: "H3: acquired with an answer that arrived after the TTL"},
+	{Flaw: ProofByServerClock, Rule: "fault/slept", Source: "H3: acquired with an answer that arrived after the TTL"},
 }

@@ -20,19 +20,19 @@ const shards = 64
 const spare = 64
 
 // Table holds the gates of one store: T is what waiters carry, I what those inside are known by. The zero Table is not ready: use [New].
-type Table[T, I any] struct {
+type Table[T any, I comparable] struct {
 	seed   maphash.Seed
 	shards [shards]shard[T, I]
 }
 
-type shard[T, I any] struct {
+type shard[T any, I comparable] struct {
 	mu    sync.Mutex
 	gates map[string]*gate[T, I]
 	free  []*gate[T, I]
 	_     [24]byte // shards lie on cache lines of their own
 }
 
-type gate[T, I any] struct {
+type gate[T any, I comparable] struct {
 	exclusive  bool // an exclusive caller is inside
 	shared     int  // how many shared ones are
 	inside     I    // who came in last, as it said by Occupy
@@ -63,7 +63,7 @@ func (w *Waiter[T]) Woken() <-chan struct{} { return w.woken }
 func (w *Waiter[T]) Evicted() bool { return w.evicted }
 
 // New makes a table without gates.
-func New[T, I any]() *Table[T, I] {
+func New[T any, I comparable]() *Table[T, I] {
 	t := &Table[T, I]{seed: maphash.MakeSeed()}
 	for i := range t.shards {
 		t.shards[i].gates = make(map[string]*gate[T, I])
@@ -111,12 +111,16 @@ func (t *Table[T, I]) Leave(key string, w *Waiter[T]) bool {
 	return true
 }
 
-// Exit is called by a caller that was inside; it lets in whoever comes next.
-func (t *Table[T, I]) Exit(key string, shared bool) {
+// Exit is called by a caller that was inside, as by if it had said so; it lets in whoever comes next.
+func (t *Table[T, I]) Exit(key string, shared bool, by I) {
 	s := t.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.gates[key]
+	if g.inside == by {
+		var nobody I
+		g.inside = nobody
+	}
 	if shared {
 		g.shared--
 	} else {

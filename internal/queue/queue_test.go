@@ -29,14 +29,14 @@ func TestFirstInFirstOutAndNoBarging(t *testing.T) {
 	if table.Enter("x", false, first) || table.Enter("x", true, second) {
 		t.Fatal("two inside an exclusive gate")
 	}
-	table.Exit("x", false)
+	table.Exit("x", false, 0)
 	if !woken(first) || woken(second) {
 		t.Fatal("not first in, first out")
 	}
 	if table.Try("x", true) {
 		t.Error("a shared caller went in beside an exclusive one")
 	}
-	table.Exit("x", false)
+	table.Exit("x", false, 0)
 	if !woken(second) {
 		t.Fatal("the second was not let in")
 	}
@@ -47,11 +47,11 @@ func TestFirstInFirstOutAndNoBarging(t *testing.T) {
 	if table.Try("x", true) {
 		t.Error("a shared caller passed a waiting exclusive one")
 	}
-	table.Exit("x", true)
+	table.Exit("x", true, 0)
 	if !woken(third) {
 		t.Error("the exclusive caller was not let in after the last shared one")
 	}
-	table.Exit("x", false)
+	table.Exit("x", false, 0)
 	if !table.Try("x", false) {
 		t.Error("an empty gate is closed")
 	}
@@ -89,7 +89,7 @@ func TestHandKeepsTheGateClosed(t *testing.T) {
 	if table.Try("x", false) {
 		t.Error("the gate was open after a hand-off")
 	}
-	table.Exit("x", false)
+	table.Exit("x", false, 0)
 	if !woken(second) {
 		t.Error("the second was not let in")
 	}
@@ -145,7 +145,7 @@ func TestRandomCallers(t *testing.T) {
 						continue
 					}
 				}
-				table.Exit(keys[k], shared)
+				table.Exit(keys[k], shared, 0)
 			}
 		})
 	}
@@ -168,6 +168,6 @@ func BenchmarkEnterExit(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		table.Enter("x", false, w)
-		table.Exit("x", false)
+		table.Exit("x", false, 0)
 	}
 }

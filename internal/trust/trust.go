@@ -18,6 +18,7 @@ const retries = 8
 type Trust struct {
 	terms driver.Terms
 	until driver.Instant
+	ends  driver.Instant // of the grant itself, if nothing proves it anew
 	due   driver.Instant
 	every time.Duration
 	over  bool
@@ -36,6 +37,7 @@ func Start(terms driver.Terms, proof driver.Proof) Trust {
 	return Trust{
 		terms: terms,
 		until: proof.Sent.Add(Span(terms, proof.Valid)),
+		ends:  proof.Sent.Add(proof.Valid),
 		due:   proof.Sent.Add(Interval(proof.Valid)),
 		every: Interval(proof.Valid),
 	}
@@ -51,6 +53,9 @@ func (t *Trust) Holds(now driver.Instant) bool {
 
 // Until is the deadline, as it stands.
 func (t *Trust) Until() driver.Instant { return t.until }
+
+// Ends is when the store may pass the name on by itself, at the earliest: some time after the deadline.
+func (t *Trust) Ends() driver.Instant { return t.ends }
 
 // Left is the trusted time that remains at now.
 func (t *Trust) Left(now driver.Instant) time.Duration {
@@ -76,9 +81,9 @@ func (t *Trust) Renewed(now driver.Instant, proof driver.Proof) bool {
 		return false
 	}
 	t.every = Interval(proof.Valid)
-	t.due = proof.Sent.Add(t.every)
+	t.due = max(proof.Sent.Add(t.every), now.Add(t.every/retries)) // an old proof is no reason to ask without a pause
 	if until := proof.Sent.Add(Span(t.terms, proof.Valid)); t.until.Before(until) {
-		t.until = until
+		t.until, t.ends = until, proof.Sent.Add(proof.Valid)
 	}
 	return true
 }

@@ -17,10 +17,10 @@ type alarm struct{}
 func newAlarm() (*alarm, error) { return &alarm{}, nil }
 
 // wait returns when the socket can be read, or at the instant; zero is no instant. It may return early.
-func (*alarm) wait(socket int, until instant) error {
+func (*alarm) wait(socket int, until Instant) error {
 	pause := -1
 	if until != 0 {
-		left := max(0, time.Duration(until-now()))
+		left := max(0, until.Sub(Now()))
 		pause = int(min(left+time.Millisecond-1, look) / time.Millisecond)
 	}
 	fds := []unix.PollFd{{Fd: int32(socket), Events: unix.POLLIN}}

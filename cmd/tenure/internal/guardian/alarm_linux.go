@@ -19,7 +19,7 @@ func newAlarm() (*alarm, error) {
 }
 
 // wait returns when the socket can be read, or at the instant; zero is no instant. It may return early.
-func (a *alarm) wait(socket int, until instant) error {
+func (a *alarm) wait(socket int, until Instant) error {
 	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(until))}
 	if err := unix.TimerfdSettime(a.timer, unix.TFD_TIMER_ABSTIME, &spec, nil); err != nil {
 		return os.NewSyscallError("timerfd_settime", err)

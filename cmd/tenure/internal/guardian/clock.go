@@ -8,20 +8,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// instant is a moment on the clock that wrapper and guardian share, in ns. It runs while the machine is suspended.
-type instant int64
+// Instant is a moment on the clock that wrapper and guardian share, in ns. It runs while the machine is suspended.
+type Instant int64
 
-func now() instant {
+// Now reads the clock. To turn the rest of a lease into an instant, read it first, and ask for the rest then: a suspend in
+// between makes the instant too early, and never too late.
+func Now() Instant {
 	var at unix.Timespec
 	if err := unix.ClockGettime(sharedClock, &at); err != nil {
 		panic(err) // every system that this is built for has the clock
 	}
-	return instant(at.Nano())
+	return Instant(at.Nano())
 }
 
-// at turns a moment of this process's own clock into one of the shared clock. The shared clock is read first, so the
-// answer is never too late.
-func at(when time.Time) instant {
-	shared := now()
-	return shared + instant(time.Until(when))
-}
+// Add gives the instant d later.
+func (i Instant) Add(d time.Duration) Instant { return i + Instant(d) }
+
+// Sub gives the time from j to i.
+func (i Instant) Sub(j Instant) time.Duration { return time.Duration(i - j) }

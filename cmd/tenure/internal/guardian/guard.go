@@ -79,7 +79,7 @@ type guard struct {
 	grace    time.Duration
 	held     held
 	group    int     // zero: none yet
-	deadline instant // zero: none yet
+	deadline Instant // zero: none yet
 }
 
 // verdict is why the guardian stops waiting.
@@ -106,7 +106,7 @@ func (g *guard) run() int {
 			g.end(true)
 			return acted
 		}
-		if g.deadline != 0 && now() >= g.deadline {
+		if g.deadline != 0 && Now() >= g.deadline {
 			g.end(false)
 			return acted
 		}
@@ -127,7 +127,7 @@ func (g *guard) read() verdict {
 		case grace:
 			g.grace = time.Duration(m.value)
 		case deadline:
-			g.deadline = instant(m.value)
+			g.deadline = Instant(m.value)
 		case watch:
 			g.group = int(m.value)
 			err = g.acknowledge(m.kind)
@@ -189,9 +189,9 @@ func (g *guard) acknowledge(k kind) error {
 
 // end ends the group, and returns when no member lives. Gently: TERM first, and KILL after the grace or at the deadline.
 func (g *guard) end(gently bool) {
-	kill := now()
+	kill := Now()
 	if gently {
-		kill += instant(g.grace)
+		kill = kill.Add(g.grace)
 		if g.deadline != 0 {
 			kill = min(kill, g.deadline)
 		}
@@ -200,14 +200,14 @@ func (g *guard) end(gently bool) {
 	}
 	for pause := time.Millisecond; ; pause = min(2*pause, 20*time.Millisecond) {
 		gone := !group.Alive(g.group)
-		if gone || now() >= kill {
+		if gone || Now() >= kill {
 			_ = group.Signal(g.group, unix.SIGKILL)
 			// After KILL no member can fork, so that now a look at one process after the other misses none.
 			if gone && !group.Alive(g.group) {
 				break
 			}
 		}
-		time.Sleep(min(pause, max(time.Millisecond, time.Duration(kill-now()))))
+		time.Sleep(min(pause, max(time.Millisecond, kill.Sub(Now()))))
 	}
 	g.held.end()
 }

@@ -107,9 +107,7 @@ func (g *Guardian) Hold(fds []int) error {
 func (g *Guardian) Watch(group int) error { return g.send(message{watch, int64(group)}) }
 
 // Deadline tells it when the group must be dead, in place of what was said before.
-func (g *Guardian) Deadline(until time.Time) error {
-	return g.send(message{deadline, int64(at(until))})
-}
+func (g *Guardian) Deadline(until Instant) error { return g.send(message{deadline, int64(until)}) }
 
 // Acknowledged receives once for every Hold and Watch that the guardian has taken up.
 func (g *Guardian) Acknowledged() <-chan struct{} { return g.acks }

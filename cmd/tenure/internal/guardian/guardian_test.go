@@ -130,7 +130,7 @@ func (s *scene) signalled(by unix.Signal) {
 
 func TestDismissedItLeavesEverythingAlone(t *testing.T) {
 	s := newScene(t, time.Second, "echo; exec sleep 60")
-	if err := s.guardian.Deadline(time.Now().Add(time.Hour)); err != nil {
+	if err := s.guardian.Deadline(Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	s.guardian.Dismiss()
@@ -156,7 +156,7 @@ func TestTheWrapperDiesAndTheGroupIsDeaf(t *testing.T) {
 // The deadline comes before the end of the grace.
 func TestTheWrapperDiesShortlyBeforeTheDeadline(t *testing.T) {
 	s := newScene(t, time.Hour, "trap '' TERM; echo; sleep 60; sleep 60")
-	if err := s.guardian.Deadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+	if err := s.guardian.Deadline(Now().Add(300 * time.Millisecond)); err != nil {
 		t.Fatal(err)
 	}
 	_ = s.guardian.conn.Close()
@@ -177,7 +177,7 @@ func TestTheWrapperDiesWithAStoppedCommand(t *testing.T) {
 
 func TestNoLaterDeadlineComes(t *testing.T) {
 	s := newScene(t, time.Minute, "trap '' TERM; echo; exec sleep 60")
-	began := time.Now()
+	began := Now()
 	for _, after := range []time.Duration{20, 40, 300} { // each one in place of the one before
 		if err := s.guardian.Deadline(began.Add(after * time.Millisecond)); err != nil {
 			t.Fatal(err)
@@ -185,7 +185,7 @@ func TestNoLaterDeadlineComes(t *testing.T) {
 	}
 	s.acts()
 	s.signalled(unix.SIGKILL)
-	if took := time.Since(began); took < 300*time.Millisecond {
+	if took := Now().Sub(began); took < 300*time.Millisecond {
 		t.Errorf("it acted after %v", took)
 	}
 }
@@ -193,14 +193,14 @@ func TestNoLaterDeadlineComes(t *testing.T) {
 // It may have been stopped itself: news that came meanwhile are read before the deadline is judged.
 func TestNewsBeforeTheDeadline(t *testing.T) {
 	s := newScene(t, time.Minute, "echo; exec sleep 60")
-	if err := s.guardian.Deadline(time.Now().Add(time.Second)); err != nil {
+	if err := s.guardian.Deadline(Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Kill(s.guardian.PID(), unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	late := time.NewTimer(1100 * time.Millisecond) // the deadline has to pass
-	if err := s.guardian.Deadline(time.Now().Add(time.Hour)); err != nil {
+	if err := s.guardian.Deadline(Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	<-late.C
@@ -231,6 +231,10 @@ func TestSocketsAreShutDown(t *testing.T) {
 	s.told(s.guardian.Hold(fds))
 	_ = s.guardian.conn.Close()
 	s.acts()
+	bound := unix.NsecToTimeval(long.Nanoseconds())
+	if err := unix.SetsockoptTimeval(ours, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &bound); err != nil {
+		t.Fatal(err)
+	}
 	if n, err := unix.Read(ours, make([]byte, 1)); n != 0 || err != nil {
 		t.Errorf("the peer reads %d, %v, and not the end", n, err)
 	}

@@ -99,6 +99,9 @@ func (r *run) start() (err error) {
 	return nil
 }
 
+// unready bounds the wait for a guardian, on a machine that has no time for it. The lease may end sooner.
+const unready = 30 * time.Second
+
 // prepare tells the guardian everything, and waits until it knows.
 func (r *run) prepare() error {
 	if err := r.handOver(); err != nil {
@@ -111,7 +114,7 @@ func (r *run) prepare() error {
 		return err
 	}
 	r.awaited++
-	timer := time.NewTimer(time.Until(r.schedule.deadline))
+	timer := time.NewTimer(unready)
 	defer timer.Stop()
 	for r.awaited > 0 {
 		select {
@@ -124,7 +127,7 @@ func (r *run) prepare() error {
 				return err
 			}
 		case <-timer.C:
-			return errors.New("the guardian was not ready in time")
+			return fmt.Errorf("the guardian was not ready within %v", unready)
 		case <-r.Lease.Done():
 			return r.Lease.Err()
 		case sig := <-r.Signals:
@@ -159,12 +162,14 @@ func (r *run) handOver() error {
 
 // renewed takes up the lease's deadline, as it is now.
 func (r *run) renewed() error {
+	now := guardian.Now()
 	until := r.Lease.Until()
+	rest := time.Until(until)
 	if r.Lease.Err() != nil {
 		return nil // Done tells of it
 	}
 	r.schedule.extend(until.Add(-r.Early))
-	return r.guardian.Deadline(until.Add(-r.Early / 2)) // we come first, if we can
+	return r.guardian.Deadline(now.Add(rest - r.Early/2)) // we come first, if we can
 }
 
 // finish is called when the loop is over.

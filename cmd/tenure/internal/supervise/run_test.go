@@ -5,6 +5,7 @@ package supervise
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -35,6 +36,11 @@ func TestMain(m *testing.M) {
 		os.Exit(guardian.Main())
 	case self.Command:
 		os.Exit(child.Stub())
+	}
+	flag.Parse()
+	// The tests wait for processes most of the time: more of them at once than there are processors.
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
 	}
 	goleak.VerifyTestMain(m)
 }
