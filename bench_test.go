@@ -2,6 +2,8 @@ package tenure_test
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -93,6 +95,28 @@ func BenchmarkManyNames(b *testing.B) {
 			}
 		}
 	})
+}
+
+// BenchmarkLiveLeases holds 100,000 leases at once.
+func BenchmarkLiveLeases(b *testing.B) {
+	const many = 100_000
+	names := make([]string, many)
+	for i := range names {
+		names[i] = fmt.Sprintf("object/%07d", i)
+	}
+	for b.Loop() {
+		l := locker(b, memory(b), tenure.Options{})
+		leases := make([]*tenure.Lease, many)
+		before, goroutines := heapInUse(), runtime.NumGoroutine()
+		for i, name := range names {
+			leases[i] = acquire(b, l, name)
+		}
+		b.ReportMetric(float64(heapInUse()-before)/many, "bytes/lease")
+		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines), "goroutines")
+		for _, lease := range leases {
+			release(b, lease)
+		}
+	}
 }
 
 // BenchmarkMillionCallers queues a million callers on one name, and has them give up.
