@@ -27,7 +27,8 @@ type question struct {
 	// leave goes out of the gates that the caller is in, as the hold that said so, when the question has failed.
 	leave func(by *hold)
 
-	last *hold // that was asked for
+	last     *hold // that was asked for
+	troubled bool  // the store did not answer the last time
 }
 
 // ask puts the question to the store until it is granted, or refused for good. The caller is inside the gate, and stays
@@ -103,6 +104,12 @@ func (l *Locker) askOnce(ctx context.Context, q *question) (*Lease, *remains, er
 	err = outcome(q.name, err)
 	if errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
 		h.fails(err)
+		if q.wait && !q.troubled {
+			l.noteTrouble(q.name, err)
+		}
+		q.troubled = true
+	} else {
+		q.troubled = false
 	}
 	return nil, unknown, err
 }

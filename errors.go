@@ -27,6 +27,8 @@ var (
 	ErrUnavailable = errors.New("the store is unavailable")
 	// ErrUnknown: a request may have taken effect, but its answer is missing. Tenure cleans up behind it.
 	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrMaxHold: the lease was held for as long as [Options.MaxHold] allows. It is the cause within a [LostError].
+	ErrMaxHold = errors.New("it was held for as long as MaxHold allows")
 	// ErrUnsupported: the store cannot do what was asked for.
 	ErrUnsupported = driver.ErrUnsupported
 	// ErrInvalid: an argument or option that can never be right. The text says what would be.
@@ -109,7 +111,6 @@ func (e *StaleError) Is(target error) bool { return target == ErrStale }
 // Why a lease was lost. They are causes within a [LostError].
 var (
 	errDeadline = errors.New("no renewal was confirmed in time")
-	errMaxHold  = errors.New("it was held for as long as MaxHold allows")
 	errCut      = errors.New("the locker was closed before the work ended")
 )
 

@@ -133,6 +133,16 @@ func (l *Lease) noteLoss(lost error) {
 	})
 }
 
+// noteTrouble tells the observer and the operator that a waiting caller gets no answer.
+func (l *Locker) noteTrouble(name string, err error) {
+	l.s.teller.tell(func() {
+		l.opts.Logger.Warn("tenure: the store is unavailable, asking again", "name", name, "error", err)
+		if l.opts.Observer.Unavailable != nil {
+			l.opts.Observer.Unavailable(name, err)
+		}
+	})
+}
+
 // noteWait tells the observer.
 func (l *Locker) noteWait(name string, holder *driver.Holder) {
 	if observe := l.opts.Observer.Wait; observe != nil {

@@ -173,7 +173,7 @@ func (h *hold) look(now driver.Instant) (renew bool) {
 	case h.state == held && !h.trust.Holds(now):
 		cause = errDeadline
 	case h.state == held && !h.lease.ends.IsZero() && !now.Before(h.lease.ends):
-		cause = errMaxHold
+		cause = ErrMaxHold
 	case h.state == held:
 		early := min(h.trust.Interval()/8, coalesce)
 		if renew = !h.renewal.sent && !now.Add(early).Before(h.trust.Due()); renew {

@@ -239,3 +239,24 @@ func TestOncePerAndMinHold(t *testing.T) {
 		}
 	})
 }
+
+// TestObserverHearsOfAnOutage once for each, so that a caller that waits can say why.
+func TestObserverHearsOfAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &faulty{Store: memory(t)}
+		asked := 0
+		store.acquire = func(ctx context.Context, req *driver.Request, next func(context.Context, *driver.Request) (driver.Grant, error)) (driver.Grant, error) {
+			if asked++; asked < 10 {
+				return driver.Grant{}, errOutOfReach
+			}
+			return next(ctx, req)
+		}
+		var told []error
+		l := locker(t, store, tenure.Options{Observer: &tenure.Observer{Unavailable: func(_ string, err error) { told = append(told, err) }}})
+		release(t, acquire(t, l, "x"))
+		synctest.Wait()
+		if len(told) != 1 || !errors.Is(told[0], errOutOfReach) {
+			t.Errorf("told %v", told)
+		}
+	})
+}

@@ -31,6 +31,17 @@ func (p *performance) waiting() func(string, *tenure.Holder) {
 	}
 }
 
+// inTrouble says once that the store gives no answer, or the wait would look like one for another holder.
+func (p *performance) inTrouble() func(string, error) {
+	if p.quiet {
+		return nil
+	}
+	var once sync.Once
+	return func(_ string, err error) {
+		once.Do(func() { speak("waiting: %v", err) })
+	}
+}
+
 // acquired is what there is once the lock is held, or what is left when it is not.
 type acquired struct {
 	store  driver.Store

@@ -68,7 +68,8 @@ func (p *performance) options() tenure.Options {
 		Holder:  &p.holder,
 		Logger:  p.logger(),
 		Observer: &tenure.Observer{
-			Wait: p.waiting(),
+			Wait:        p.waiting(),
+			Unavailable: p.inTrouble(),
 			Renew: func(_ *tenure.Lease, err error) {
 				p.debug("renewal: %s", said(err))
 				select {
