@@ -88,7 +88,13 @@ func (f *faulty) Descriptors(driver.Ref) (driver.DescriptorSet, error) {
 	return <-f.sets, nil
 }
 
-func newTrial(t *testing.T, script string) *trial {
+// newTrial makes one with a TTL that no busy machine outlasts.
+func newTrial(t *testing.T, script string) *trial { return newTrialOf(t, time.Minute, script) }
+
+// newShortTrial makes one whose lease can run out within a test.
+func newShortTrial(t *testing.T, script string) *trial { return newTrialOf(t, ttl, script) }
+
+func newTrialOf(t *testing.T, ttl time.Duration, script string) *trial {
 	t.Parallel()
 	tr := &trial{t: t, store: &faulty{Store: memlock.New(memlock.Options{})}, dir: t.TempDir(), signals: make(chan os.Signal, 4)}
 	renewed := make(chan struct{}, 1)
@@ -154,6 +160,7 @@ func (tr *trial) start() <-chan result {
 	ended := make(chan result, 1)
 	go func() {
 		out, err := Run(tr.task)
+		tr.hear("ended with %+v, %v", out, err)
 		ended <- result{out, err}
 	}()
 	return ended
@@ -185,7 +192,9 @@ func (tr *trial) until(what string, so func() bool) {
 	tr.t.Helper()
 	for end := time.Now().Add(patience); !so(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			tr.t.Fatalf("not within %v: %s", patience, what)
+			tr.mu.Lock()
+			defer tr.mu.Unlock()
+			tr.t.Fatalf("not within %v: %s\n%s", patience, what, strings.Join(tr.words, "\n"))
 		}
 	}
 }
@@ -228,7 +237,7 @@ func TestItEndsByItself(t *testing.T) {
 
 // A command that outlasts many renewals is left alone.
 func TestRenewalsPutTheEndOff(t *testing.T) {
-	tr := newTrial(t, "echo $$ >pid; while test ! -e go; do sleep 0.01; done; exit 4")
+	tr := newShortTrial(t, "echo $$ >pid; while test ! -e go; do sleep 0.01; done; exit 4")
 	ended := tr.start()
 	tr.pid("pid")
 	began := time.Now()
@@ -241,7 +250,7 @@ func TestRenewalsPutTheEndOff(t *testing.T) {
 
 // H60: when renewals fail for too long, the command is asked to end while the lock is still ours.
 func TestTermBeforeTheDeadline(t *testing.T) {
-	tr := newTrial(t, "trap 'echo >asked; exit 0' TERM; sleep 60 & echo $! >pid; wait")
+	tr := newShortTrial(t, "trap 'echo >asked; exit 0' TERM; sleep 60 & echo $! >pid; wait")
 	ended := tr.start()
 	pid := tr.pid("pid")
 	tr.store.down.Store(true)
@@ -254,7 +263,7 @@ func TestTermBeforeTheDeadline(t *testing.T) {
 
 // H58, H60: and killed if it does not, with its whole group.
 func TestKillAtTheDeadline(t *testing.T) {
-	tr := newTrial(t, "trap '' TERM; sleep 60 & echo $! >pid; wait")
+	tr := newShortTrial(t, "trap '' TERM; sleep 60 & echo $! >pid; wait")
 	ended := tr.start()
 	pid := tr.pid("pid")
 	tr.store.down.Store(true)
@@ -264,7 +273,7 @@ func TestKillAtTheDeadline(t *testing.T) {
 
 // The rest of a group that is ended has as long as the first of it.
 func TestTheWholeGroupIsAwaited(t *testing.T) {
-	tr := newTrial(t, "(trap '' TERM; echo >deaf; exec sleep 60) & until test -e deaf; do sleep 0.01; done; echo $! >pid; wait")
+	tr := newShortTrial(t, "(trap '' TERM; echo >deaf; exec sleep 60) & until test -e deaf; do sleep 0.01; done; echo $! >pid; wait")
 	ended := tr.start()
 	pid := tr.pid("pid")
 	tr.store.down.Store(true)
