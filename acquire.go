@@ -100,12 +100,13 @@ func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease
 	}
 	c := l.s.calls.Get().(*call)
 	c.locker, c.lease = l, nil
-	if queue.Enter(key, shared, c.waiter) {
+	entered, before := queue.Enter(key, shared, c.waiter)
+	if entered {
 		l.s.calls.Put(c)
 		return nil, nil
 	}
-	if h := l.s.queue.Inside(key); h != nil && l.opts.Observer.Wait != nil {
-		holder, _ := h.describe()
+	if before != nil && l.opts.Observer.Wait != nil {
+		holder, _ := before.describe()
 		l.noteWait(name, &holder)
 	}
 	// Close may have looked through the queue before we were in it.
@@ -113,7 +114,7 @@ func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease
 	if gaveUp {
 		if queue.Leave(key, c.waiter) {
 			l.s.calls.Put(c)
-			return nil, l.gaveUp(ctx, name, l.heldHere(name, key))
+			return nil, l.gaveUp(ctx, name, l.heldBehind(name, key, before))
 		}
 		<-c.waiter.Woken()
 	}
@@ -125,7 +126,7 @@ func (l *Locker) enter(ctx context.Context, name, key string, wait bool) (*Lease
 		return nil, l.gaveUp(ctx, name, nil)
 	case gaveUp && lease == nil: // let in, in the same instant
 		l.s.leave(key, shared, nil)
-		return nil, l.gaveUp(ctx, name, l.heldHere(name, key))
+		return nil, l.gaveUp(ctx, name, l.heldBehind(name, key, before))
 	}
 	return lease, nil
 }
@@ -155,6 +156,22 @@ func (l *Locker) heldHere(name, key string) error {
 		}
 	}
 	return held
+}
+
+// heldBehind is heldHere for a caller that has waited: if whoever is inside now knows nothing yet, it goes by the one who
+// was there before it.
+func (l *Locker) heldBehind(name, key string, before *hold) error {
+	for _, h := range []*hold{l.s.queue.Inside(key), before} {
+		if h == nil {
+			continue
+		}
+		if holder, trouble := h.describe(); trouble != nil {
+			return trouble
+		} else if holder != (driver.Holder{}) {
+			return &HeldError{Name: name, Holder: holder}
+		}
+	}
+	return &HeldError{Name: name}
 }
 
 // gaveUp is the error of a wait that ended without a lease: it matches the context's error and what was in the way.

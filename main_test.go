@@ -2,6 +2,7 @@ package tenure_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"os"
@@ -147,9 +148,40 @@ func (f *faulty) Abandon(ctx context.Context, batch []driver.Removal) {
 	hook(ctx, batch, f.Store.Abandon)
 }
 
+// What the hooks of faulty are given to go on with: the real store's own methods.
+type (
+	acquireFunc = func(context.Context, *driver.Request) (driver.Grant, error)
+	renewFunc   = func(context.Context, []driver.Renewal)
+	releaseFunc = func(context.Context, driver.Ref) error
+	abandonFunc = func(context.Context, []driver.Removal)
+)
+
 // out fails all renewals of a batch, as a store that is out of reach does.
 func out(batch []driver.Renewal, err error) {
 	for i := range batch {
 		batch[i].Err = err
 	}
+}
+
+// unclean fails all clean-ups of a batch.
+func unclean(batch []driver.Removal, err error) {
+	for i := range batch {
+		batch[i].Err = err
+	}
+}
+
+// noAnswer is the fault of a request that was sent now, and whose answer is missing.
+func noAnswer() error {
+	return &driver.Fault{Kind: driver.Unknown, Sent: driver.Now(), Err: errors.New("no answer")}
+}
+
+// free says that another session is granted the name at once.
+func free(t *testing.T, inner *memlock.Store, name string) {
+	t.Helper()
+	lease, err := locker(t, inner.Session(), tenure.Options{}).TryAcquire(t.Context(), name)
+	if err != nil {
+		t.Errorf("%q is not free for others: %v", name, err)
+		return
+	}
+	release(t, lease)
 }

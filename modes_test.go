@@ -221,3 +221,22 @@ func TestAcquireAllHoldsNothingOnFailure(t *testing.T) {
 		t.Errorf("a name given twice: %v", err)
 	}
 }
+
+// TestReaderThatHasLeftIsNotNamed as the holder.
+func TestReaderThatHasLeftIsNotNamed(t *testing.T) {
+	l := locker(t, memory(t), tenure.Options{})
+	reader := func(note string) *tenure.Locker {
+		with, err := l.With(func(o *tenure.Options) { o.Holder = &tenure.Holder{Note: note} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return with.Shared()
+	}
+	stays := acquire(t, reader("stays"), "x")
+	release(t, acquire(t, reader("left"), "x"))
+	var held *tenure.HeldError
+	if _, err := l.TryAcquire(t.Context(), "x"); !errors.As(err, &held) || held.Holder.Note == "left" {
+		t.Errorf("a try beside a reader: %v", err)
+	}
+	release(t, stays)
+}

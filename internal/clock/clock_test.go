@@ -4,7 +4,11 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/tenurelock/tenure/internal/leak"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestNowRisesAndKeepsStep(t *testing.T) {
 	before, at := time.Now(), Now()

@@ -9,8 +9,11 @@ import (
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/internal/fault"
+	"github.com/tenurelock/tenure/internal/leak"
 	"github.com/tenurelock/tenure/memlock"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
 
 const ttl = 10 * time.Second
 

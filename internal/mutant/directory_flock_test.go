@@ -4,6 +4,7 @@ package mutant_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -11,11 +12,20 @@ import (
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/internal/leak"
 	"github.com/tenurelock/tenure/internal/mutant"
 	"github.com/tenurelock/tenure/locktest"
 )
 
-func TestMain(m *testing.M) { os.Exit(locktest.Main(m, reopen)) }
+// TestMain is leak.Main for a program that also runs as its own child.
+func TestMain(m *testing.M) {
+	code := locktest.Main(m, reopen)
+	if left := leak.Wait(2 * time.Second); code == 0 && left != "" {
+		fmt.Fprintf(os.Stderr, "goroutines were left behind:\n\n%s\n", left)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 // reopen opens "directory|flaw".
 func reopen(address string) (driver.Store, error) {

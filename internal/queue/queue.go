@@ -83,17 +83,19 @@ func (t *Table[T, I]) Try(key string, shared bool) bool {
 	return s.enter(key, shared)
 }
 
-// Enter goes in if nobody is in the way, and says so; otherwise it queues w, whose Woken then delivers.
-func (t *Table[T, I]) Enter(key string, shared bool, w *Waiter[T]) bool {
+// Enter goes in if nobody is in the way, and says so; otherwise it queues w, whose Woken then delivers, and tells who is
+// inside, as [Table.Inside] does.
+func (t *Table[T, I]) Enter(key string, shared bool, w *Waiter[T]) (entered bool, inside I) {
 	s := t.shard(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.enter(key, shared) {
-		return true
+		return true, inside
 	}
 	w.shared, w.evicted = shared, false
-	s.gates[key].push(w)
-	return false
+	g := s.gates[key]
+	g.push(w)
+	return false, g.inside
 }
 
 // Leave takes w out of the queue. It says false if w was woken first: the caller is then inside, or has been handed to,

@@ -26,8 +26,10 @@ func TestFirstInFirstOutAndNoBarging(t *testing.T) {
 		t.Fatal("a free gate is closed")
 	}
 	first, second := NewWaiter(1), NewWaiter(2)
-	if table.Enter("x", false, first) || table.Enter("x", true, second) {
-		t.Fatal("two inside an exclusive gate")
+	for _, w := range []*Waiter[int]{first, second} {
+		if entered, _ := table.Enter("x", w == second, w); entered {
+			t.Fatal("two inside an exclusive gate")
+		}
 	}
 	table.Exit("x", false, 0)
 	if !woken(first) || woken(second) {
@@ -41,7 +43,7 @@ func TestFirstInFirstOutAndNoBarging(t *testing.T) {
 		t.Fatal("the second was not let in")
 	}
 	third := NewWaiter(3)
-	if table.Enter("x", false, third) {
+	if entered, _ := table.Enter("x", false, third); entered {
 		t.Error("an exclusive caller went in beside a shared one")
 	}
 	if table.Try("x", true) {
@@ -124,7 +126,7 @@ func TestRandomCallers(t *testing.T) {
 			for range 3000 {
 				k, shared := random.IntN(len(keys)), random.IntN(3) == 0
 				handed.Store(false)
-				if !table.Enter(keys[k], shared, w) {
+				if entered, _ := table.Enter(keys[k], shared, w); !entered {
 					if random.IntN(4) == 0 && table.Leave(keys[k], w) {
 						continue
 					}

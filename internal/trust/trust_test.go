@@ -6,7 +6,10 @@ import (
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/internal/leak"
 )
+
+func TestMain(m *testing.M) { leak.Main(m) }
 
 const second = driver.Instant(time.Second)
 
