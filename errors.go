@@ -11,7 +11,7 @@ import (
 // The errors to compare with errors.Is. Those with facts are also types: [HeldError], [LostError], [DoneError],
 // [StaleError].
 var (
-	// ErrHeld: somebody else has the name.
+	// ErrHeld: somebody else has the name, or is about to: another caller of this process may be asking for it.
 	ErrHeld = errors.New("held by somebody else")
 	// ErrLost: the lease was lost before it was released. The work may have overlapped with a successor's.
 	ErrLost = errors.New("the lease was lost")
@@ -40,7 +40,7 @@ type HeldError struct {
 	Name string
 	// Holder is as far as is known; it may be all empty.
 	Holder Holder
-	// Gap says that nobody has the name now, but [Options.MinHold] has not passed since Holder was granted it.
+	// Gap says that [Options.MinHold] has not passed since Holder, if it is known, was granted the name.
 	Gap bool
 	// RetryAfter is the rest of that time; zero if it is not known when the name will be free.
 	RetryAfter time.Duration

@@ -56,14 +56,21 @@ func (l *Lease) Fence() Fence {
 // reads the clock itself, so it is right at once after a pause; but a pause can come right behind it, which only a guard
 // at the resource can make harmless.
 func (l *Lease) Err() error {
-	h := l.hold
+	h, now := l.hold, driver.Now()
 	h.mu.Lock()
-	over, trusted := l.over, l.over != nil || h.trust.Holds(driver.Now())
+	over, cause := l.over, error(nil)
+	switch {
+	case over != nil:
+	case !h.trust.Holds(now):
+		cause = errDeadline
+	case !l.ends.IsZero() && !now.Before(l.ends):
+		cause = ErrMaxHold
+	}
 	h.mu.Unlock()
-	if trusted {
+	if cause == nil {
 		return over
 	}
-	h.cut(l, errDeadline)
+	h.cut(l, cause)
 	return l.ended()
 }
 
@@ -87,8 +94,8 @@ func (l *Lease) Done() <-chan struct{} {
 	return l.done
 }
 
-// Until is the moment up to which the lease is trusted, as it stands: each renewal moves it on. After it, the holder must
-// assume that somebody else has the name. It is the present moment, or an earlier one, when the lease is over.
+// Until is the moment up to which the lease is trusted, as it stands: each renewal moves it on, up to [Options.MaxHold].
+// After it, the holder must assume that somebody else has the name. It is the present moment when the lease is over.
 func (l *Lease) Until() time.Time {
 	l.hold.mu.Lock()
 	defer l.hold.mu.Unlock()
@@ -96,11 +103,16 @@ func (l *Lease) Until() time.Time {
 	if l.over != nil {
 		return time.Now()
 	}
-	return time.Now().Add(l.hold.trust.Until().Sub(now))
+	until := l.hold.trust.Until()
+	if !l.ends.IsZero() {
+		until = min(until, l.ends)
+	}
+	return time.Now().Add(until.Sub(now))
 }
 
 // Context gives a context for the work under the lease. It ends when ctx ends; when the lease is released, with cause
-// [ErrReleased]; or when the lease is lost, with a [*LostError] as cause, while the name is still ours.
+// [ErrReleased]; or when the lease is lost, with a [*LostError] as cause: while the name is still ours where renewals
+// failed, at once where the store says that it is not.
 func (l *Lease) Context(ctx context.Context) context.Context {
 	_ = l.Err() // a deadline that has passed is noticed here, at the latest
 	under, cancel := context.WithCancelCause(ctx)
@@ -169,8 +181,8 @@ func (w *work) cancelAll(cause error) {
 // work has ended and is joined. The lease's contexts end first.
 //
 // nil: the name was ours until now. [ErrLost]: the lease had been lost before, so the work may have overlapped with a
-// successor's. [ErrReleased]: it was released already. [ErrUnavailable]: the store did not confirm; the clean-up goes on
-// behind, and the grant ends with its TTL at the latest.
+// successor's. [ErrReleased]: it was released already. Any other error, mostly [ErrUnavailable]: the store did not confirm;
+// the clean-up goes on behind, and where the store frees by time, the grant ends with its TTL at the latest.
 //
 // It works although ctx is over: it takes only ctx's values, and a bound of its own, the smaller of 5 s and a third of
 // the TTL.

@@ -50,6 +50,9 @@ func isNil(store driver.Store) bool {
 // With gives a copy of the Locker whose options were changed by change, which is shown them as they were given to New: a
 // zero still stands for the default. Copies share Close.
 func (l *Locker) With(change func(*Options)) (*Locker, error) {
+	if change == nil {
+		return nil, invalid("With(nil): give it a function that changes the options")
+	}
 	given := l.given
 	change(&given)
 	full, err := given.complete(l.s.info)

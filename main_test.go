@@ -17,7 +17,10 @@ import (
 	"github.com/tenurelock/tenure/memlock"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	slog.SetDefault(quiet()) // panics of observers are reported there
+	leak.Main(m)
+}
 
 // TestRootRequiresNothing keeps the promise that whoever wants one store downloads no other's client.
 func TestRootRequiresNothing(t *testing.T) {

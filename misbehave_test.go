@@ -190,8 +190,8 @@ func TestCleanUpIsRepeatedUntilItIsAnswered(t *testing.T) {
 	}
 }
 
-// TestGrantThatCannotBeIsGivenBack: a number or a slot out of range, or a loss before the answer.
-func TestGrantThatCannotBeIsGivenBack(t *testing.T) {
+// TestH23GrantThatCannotBeIsGivenBack: a number or a slot out of range, or a loss before the answer.
+func TestH23GrantThatCannotBeIsGivenBack(t *testing.T) {
 	for what, spoil := range map[string]func(*driver.Request, *driver.Grant){
 		"number 0":         func(_ *driver.Request, g *driver.Grant) { g.Number = 0 },
 		"number -1":        func(_ *driver.Request, g *driver.Grant) { g.Number = -1 },

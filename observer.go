@@ -19,6 +19,7 @@ type Observer struct {
 	Renew func(lease *Lease, err error)
 	// Lost: a lease was lost. Err is a *LostError.
 	Lost func(lease *Lease, err error)
-	// Released: a lease was given back after it was held so long. A non-nil err is what Release returned.
+	// Released: a lease was given back after it was held so long; not one that had been lost before. A non-nil err is what
+	// Release returned.
 	Released func(lease *Lease, held time.Duration, err error)
 }

@@ -25,7 +25,8 @@ type Options struct {
 	// TTL is how long the store keeps a lease that nobody renews; renewals come at a third of it. Default: the store's.
 	// Between 10 ms and 24 h. A short TTL frees a stalled holder's name sooner, and bears shorter outages of the store.
 	TTL time.Duration
-	// Drift is the fraction of the TTL by which the clocks here and at the store may run apart. Default 0.16.
+	// Drift is the fraction of the TTL by which the clocks here and at the store may run apart. Default 0.16; zero stands
+	// for that.
 	Drift float64
 	// Margin is kept free between the end of trust and the end of the grant, for scheduling. Default 50 ms, or a quarter
 	// of the TTL if that is less.
@@ -33,11 +34,12 @@ type Options struct {
 	// MaxHold ends a lease that is held for longer, even while its renewals succeed: the work has wedged. Its context
 	// ends then; the name is given back at Release, or when the last proof runs out. Default 0: no limit.
 	MaxHold time.Duration
-	// MinHold keeps the name taken for at least so long after it was granted, even if the work ends sooner, for Lockers
-	// that also ask a MinHold; by the store's clock. Default 0.
+	// MinHold waits until the name was granted at least so long ago to a Locker with MinHold or OncePer, even if the work
+	// ended sooner; by the store's clock. Lockers without either are neither kept out nor counted. Default 0.
 	MinHold time.Duration
-	// OncePer grants a name at most once in each period of that length (counted from 1970 on the store's clock) to
-	// Lockers that also ask it; in the rest of the period, acquiring fails with [ErrDone]. Default 0.
+	// OncePer grants a name at most once in each period of that length (counted from 1970 on the store's clock): in the rest
+	// of the period in which it was granted to a Locker with OncePer or MinHold, acquiring fails with [ErrDone]. Others are
+	// neither kept out nor counted. Default 0.
 	OncePer time.Duration
 	// NoHandoff gives every lease back to the store, instead of handing it to the next caller in this process.
 	NoHandoff bool

@@ -241,14 +241,14 @@ func TestParkedCallersErrorIsItsOwnEnd(t *testing.T) {
 				mine, theirs := acquire(t, l.Slots(2), "pool"), acquire(t, there, "pool")
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				if want == tenure.ErrClosed {
+				if errors.Is(want, tenure.ErrClosed) {
 					ctx = t.Context()
 				}
 				granted := park(ctx, l.Slots(2))
 				time.Sleep(950 * time.Millisecond)
 				release(t, mine) // this wakes it
 				taken := acquire(t, there, "pool")
-				if want == tenure.ErrClosed {
+				if errors.Is(want, tenure.ErrClosed) {
 					go func() { _ = l.Close(context.Background()) }()
 				}
 				if _, err := granted(); !errors.Is(err, want) || errors.Is(err, context.Canceled) {

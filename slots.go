@@ -159,6 +159,9 @@ func (l *Locker) askParked(ctx context.Context, q *question, slots []driver.Slot
 			lease, err = l.askAny(asking, &waiting, free)
 		} else {
 			err = l.heldHere(q.name, slots[0].Key)
+			if held := (*HeldError)(nil); errors.As(err, &held) {
+				l.noteWait(q.name, &held.Holder)
+			}
 			select {
 			case <-asking.Done():
 			case <-l.group.closing.Done():

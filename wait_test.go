@@ -40,8 +40,8 @@ func TestTryAcquireSaysWhoHoldsIt(t *testing.T) {
 	release(t, lease)
 }
 
-// TestTimedOutWaitMatchesBoth its context's error and ErrHeld, wherever it waited.
-func TestTimedOutWaitMatchesBoth(t *testing.T) {
+// TestH19TimedOutWaitMatchesBoth its context's error and ErrHeld, wherever it waited.
+func TestH19TimedOutWaitMatchesBoth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inner := memory(t)
 		holder := locker(t, inner, tenure.Options{Holder: &tenure.Holder{Program: "report"}})

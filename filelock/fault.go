@@ -38,7 +38,7 @@ func judge(err error) (driver.Kind, string) {
 		{fs.ErrPermission, "this user needs write permission for the directory and for its lock files"},
 		{syscall.EROFS, "choose a directory on a file system that is mounted for writing"},
 		{syscall.ENOTDIR, "the path must be a directory, and so must all that lead to it"},
-		{fs.ErrNotExist, "the directory is gone; make it again"},
+		{fs.ErrNotExist, "the directory is not there and cannot be made, or was removed; choose one that can"},
 		{syscall.EISDIR, "a directory is in the place of the lock file; move it away"},
 		{syscall.ELOOP, "a symbolic link is in the place of the lock file; move it away"},
 		{syscall.EMLINK, "a symbolic link is in the place of the lock file; move it away"}, // FreeBSD's word for ELOOP

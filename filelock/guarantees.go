@@ -14,11 +14,11 @@ func guarantees() driver.Guarantees {
 		StalledHolder: "nobody, until it wakes or dies; under tenure run its guardian, at the deadline",
 		Crash: driver.Effect{
 			Lock:  "ends with its holder: both are on the machine that crashed",
-			Token: "rises: above the record or the clock, whichever is higher",
+			Token: "rise: above the record or the clock, whichever is higher",
 		},
 		Restart: driver.Effect{
 			Lock:  "ends with its holder",
-			Token: "rises: above the record or the clock, whichever is higher",
+			Token: "rise: above the record or the clock, whichever is higher",
 		},
 		Failover: driver.Effect{
 			Lock:  "not applicable: one machine",
@@ -26,7 +26,7 @@ func guarantees() driver.Guarantees {
 		},
 		ClockStep: driver.Effect{
 			Lock:  "none: nothing is freed by time",
-			Token: "rises, from the record; periods and gaps go by the stepped clock",
+			Token: "rise, from the record; periods and gaps go by the stepped clock",
 		},
 		Order:     "none: waiters poll every 8 to 20 ms; readers stand back for a waiting writer",
 		PerHolder: "one descriptor",

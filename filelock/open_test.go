@@ -1,8 +1,10 @@
 package filelock
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,4 +71,17 @@ func TestFileSystems(t *testing.T) {
 		}
 	}
 	faulty(t, refuse("/mnt", "NFS"), driver.Lasting)
+}
+
+// TestNetworkFileSystemIsRefused by Open, with what would be right, and nothing is left there.
+func TestNetworkFileSystemIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	_, err := openOn(dir, Options{}, func(string) (string, error) { return "NFS", nil })
+	var fault *driver.Fault
+	if !errors.As(err, &fault) || fault.Kind != driver.Lasting || !strings.Contains(err.Error(), "NFS") || !strings.Contains(err.Error(), "local") {
+		t.Errorf("a directory on NFS: %v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }

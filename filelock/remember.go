@@ -24,10 +24,18 @@ func (a *ask) remembered(rec record, now time.Time) error {
 	}
 	if gap := a.req.Gap; gap > 0 {
 		if since := now.Sub(ran); since < gap && since > -gap { // the same, for a clock that was set back
-			return &driver.HeldError{Gap: true, RetryAfter: min(gap-since, gap), Holder: rec.last()}
+			return &driver.HeldError{Gap: true, RetryAfter: min(gap-since, gap), Holder: rec.runner()}
 		}
 	}
 	return nil
+}
+
+// runner is who made the run that is remembered; empty where somebody who asked for no memory has held the name since.
+func (r record) runner() driver.Holder {
+	if h := r.last(); h.Since.UnixNano() == r.ran {
+		return h
+	}
+	return driver.Holder{}
 }
 
 // period counts periods since 1970.

@@ -43,7 +43,10 @@ var _ driver.Store = (*Store)(nil)
 
 // Open opens the directory as a store, and makes it if it is missing. The error says what would be right where the
 // directory cannot be used: because it is not one, cannot be written to, or is on a network file system or FUSE.
-func Open(dir string, opts Options) (*Store, error) {
+func Open(dir string, opts Options) (*Store, error) { return openOn(dir, opts, fileSystem) }
+
+// openOn is Open with the way to find out which kind of file system a directory is on; "" stands for a good one.
+func openOn(dir string, opts Options, kindOf func(string) (string, error)) (*Store, error) {
 	switch {
 	case dir == "":
 		return nil, lasting("no directory is named; name one on a local file system")
@@ -56,7 +59,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	if err != nil {
 		return nil, failed("find", dir, err)
 	}
-	if err := prepare(dir); err != nil {
+	if err := prepare(dir, kindOf); err != nil {
 		return nil, err
 	}
 	return &Store{
@@ -66,11 +69,11 @@ func Open(dir string, opts Options) (*Store, error) {
 }
 
 // prepare makes the directory, and looks whether it can hold locks.
-func prepare(dir string) error {
+func prepare(dir string, kindOf func(string) (string, error)) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return failed("make the directory", dir, err)
 	}
-	kind, err := fileSystem(dir)
+	kind, err := kindOf(dir)
 	if err != nil {
 		return failed("look at", dir, err)
 	}

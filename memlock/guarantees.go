@@ -12,11 +12,11 @@ var guarantees = driver.Guarantees{
 	StalledHolder: "the memory, a TTL after the last renewal, at once where somebody waits",
 	Crash: driver.Effect{
 		Lock:  "ends with its holders",
-		Token: "rises: numbers start at the clock in µs",
+		Token: "rise: numbers start at the clock in µs",
 	},
 	Restart: driver.Effect{
 		Lock:  "ends with its holders",
-		Token: "rises: numbers start at the clock in µs",
+		Token: "rise: numbers start at the clock in µs",
 	},
 	Failover: driver.Effect{
 		Lock:  "there is no replica",
@@ -24,7 +24,7 @@ var guarantees = driver.Guarantees{
 	},
 	ClockStep: driver.Effect{
 		Lock:  "none: expiry runs on the clock that only rises",
-		Token: "rises; may fall only if the clock is set back and the process then restarts",
+		Token: "rise; may fall only if the clock is set back and the process then restarts",
 	},
 	Order:     "first in, first out",
 	PerHolder: "none",
