@@ -56,6 +56,9 @@ func (l *Locker) AcquireAll(ctx context.Context, names ...string) (Leases, error
 	}
 	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(a.key, b.key) })
 	for i := 1; i < len(places); i++ {
+		if names[places[i].index] == names[places[i-1].index] {
+			return nil, invalid("%q is given twice", names[places[i].index])
+		}
 		if places[i].key == places[i-1].key {
 			return nil, invalid("%q and %q together: they have one key in this store, so the second would wait for the first for ever",
 				names[places[i-1].index], names[places[i].index])

@@ -2,7 +2,7 @@ package filelock
 
 // remote lists the file systems on which flock(2) is not the local kernel's word, by the type that statfs(2) gives on
 // Linux (linux/magic.h, and the sources of those outside the kernel). Some forward it to a server, some keep it to one
-// mount, some grant it to everybody; none frees it for certain when a holder dies.
+// mount, some grant it to everybody; none frees it for certain when a holder dies. And those that keep no files at all.
 func remote(magic uint32) string {
 	switch magic {
 	case 0x6969:
@@ -45,12 +45,20 @@ func remote(magic uint32) string {
 		return "a Parallels shared folder"
 	case 0x00c0ffee:
 		return "hostfs"
+	case 0x9fa0:
+		return "procfs"
+	case 0x62656572:
+		return "sysfs"
+	case 0x1cd1:
+		return "devpts"
+	case 0x27e0eb, 0x63677270:
+		return "cgroupfs"
 	}
 	return ""
 }
 
 // refuse is the answer to a directory on such a file system.
 func refuse(dir, kind string) error {
-	return lasting("the directory %s is on %s, where a file lock does not exclude reliably; "+
+	return lasting("the directory %s is on %s, where no lock file can be relied on; "+
 		"choose a directory on a local file system, or a store that is made for several machines", dir, kind)
 }
