@@ -63,7 +63,7 @@ func TestInfo(t *testing.T) {
 
 func TestFileSystems(t *testing.T) {
 	for magic, want := range map[uint32]string{
-		0x6969: "NFS", 0xff534d42: "SMB/CIFS", 0xfe534d42: "SMB/CIFS", 0x65735546: "FUSE", 0x01021997: "9P",
+		0x6969: "NFS", 0xff534d42: "SMB/CIFS", 0xfe534d42: "SMB/CIFS", 0x65735546: "FUSE", 0x01021997: "9P", 0x9fa0: "procfs", 0x62656572: "sysfs",
 		0xef53: "", 0x58465342: "", 0x9123683e: "", 0x01021994: "", 0x794c7630: "", 0x2fc12fc1: "", // ext4, XFS, Btrfs, tmpfs, overlay, ZFS
 	} {
 		if got := remote(magic); got != want {

@@ -124,7 +124,7 @@ func (p *performance) ask(ctx context.Context, locker *tenure.Locker) (*tenure.L
 		limited, cancel := context.WithTimeout(ctx, time.Duration(p.wait))
 		defer cancel()
 		lease, err := locker.Acquire(limited, p.name)
-		if errors.Is(err, context.DeadlineExceeded) && errors.Is(err, tenure.ErrUnavailable) {
+		if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, tenure.ErrHeld) {
 			// The store is out of reach, or the wait was too short for its answer: one question tells which, and who is in the way.
 			return locker.TryAcquire(ctx, p.name)
 		}

@@ -64,7 +64,7 @@ func newRun() *cobra.Command {
 	flags.BoolVar(&s.shared, "shared", false, "hold the lock beside other --shared holders, but beside no other holder")
 	flags.IntVar(&s.slots, "slots", 0, "let so many holders run at a time (1 to 1024; give the same number everywhere)")
 	flags.Var(&s.oncePer, "once-per", "run once in each period of that length, by the store's clock; else skip it")
-	flags.Var(&s.minHold, "min-hold", "keep others out for at least so long, even if the command ends sooner")
+	flags.Var(&s.minHold, "min-hold", "begin at least so long after the last run with --min-hold or --once-per began; others are not kept out")
 	flags.Var(&s.maxHold, "max-hold", "end the command after so long")
 	flags.Var(&s.ttl, "ttl", "how long the lock outlives a holder that is cut off from the store, or was stopped")
 	flags.Var(&s.killAfter, "kill-after", "how long the command has to end after TERM, until KILL (less if --ttl is short)")

@@ -47,7 +47,7 @@ func (s *settings) check() error {
 	case s.given("max-hold") && s.minHold > s.maxHold:
 		return usage("--min-hold %v is longer than --max-hold %v", &s.minHold, &s.maxHold)
 	case s.given("once-per") && time.Duration(s.oncePer) < time.Second:
-		return usage("--once-per %v: a period is at least a second", &s.oncePer)
+		return usage("--once-per %v: a period is at least a second", time.Duration(s.oncePer))
 	case s.given("slots") && s.shared:
 		return usage("--slots and --shared: choose one; slots are exclusive, each of its own")
 	case s.given("slots") && (s.slots < 1 || s.slots > maxSlots):

@@ -53,7 +53,7 @@ func judge(err error) (status int, text string) {
 	if err == nil {
 		return 0, ""
 	}
-	text = strings.TrimPrefix(err.Error(), "tenure: ")
+	text = strings.TrimSuffix(strings.TrimPrefix(err.Error(), "tenure: "), ": "+tenure.ErrInvalid.Error())
 	if fail := (*failure)(nil); errors.As(err, &fail) {
 		return fail.status, text
 	}

@@ -9,8 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // begin starts a shell in a group of its own, which says a word once it has done what it should.
 func begin(t *testing.T, script string) *exec.Cmd {

@@ -86,6 +86,8 @@ func (s *scene) told(err error) {
 	}
 	select {
 	case <-s.guardian.Acknowledged():
+	case <-s.guardian.Ended():
+		s.Fatal("the guardian has ended")
 	case <-time.After(long):
 		s.Fatal("the guardian does not acknowledge")
 	}
@@ -164,11 +166,41 @@ func TestTheWrapperDiesShortlyBeforeTheDeadline(t *testing.T) {
 	s.signalled(unix.SIGKILL)
 }
 
+// Until the grace is over, the command may do what it does on TERM.
+func TestTheWrapperDiesAndTheGroupTakesItsTime(t *testing.T) {
+	dir := t.TempDir()
+	s := newScene(t, time.Minute, "cd "+dir+"; trap 'sleep 0.1; echo >clean; exit' TERM; echo; while :; do sleep 0.01; done")
+	_ = s.guardian.conn.Close()
+	s.acts()
+	if _, err := os.Stat(filepath.Join(dir, "clean")); err != nil {
+		t.Errorf("it was killed before it had ended by itself: %v", err)
+	}
+}
+
+// What ends whole jobs and services does not end the guardian: afterwards it still does its work, which takes a while.
+func TestGuardianBearsSignals(t *testing.T) {
+	s := newScene(t, time.Minute, "trap 'sleep 0.1; exit' TERM; echo; while :; do sleep 0.01; done")
+	for _, sig := range []unix.Signal{
+		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2, unix.SIGALRM, unix.SIGPIPE, unix.SIGTSTP,
+	} {
+		if err := unix.Kill(s.guardian.PID(), sig); err != nil {
+			t.Fatal(err)
+		}
+		s.told(s.guardian.Watch(s.group))
+	}
+	_ = s.guardian.conn.Close()
+	s.acts()
+}
+
 // A stopped group gets TERM, too.
 func TestTheWrapperDiesWithAStoppedCommand(t *testing.T) {
 	s := newScene(t, time.Minute, "echo; exec sleep 60")
 	if err := group.Signal(s.group, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
+	}
+	var status unix.WaitStatus
+	if _, err := unix.Wait4(s.group, &status, unix.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("it was not stopped: status %#x, %v", status, err)
 	}
 	_ = s.guardian.conn.Close()
 	s.acts()
