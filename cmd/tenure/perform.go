@@ -38,8 +38,7 @@ func perform(s *settings, name string, command []string) error {
 	p := &performance{settings: s, name: name, command: command, renewed: make(chan struct{}, 1)}
 	p.holder = driver.Self()
 	p.holder.Program = filepath.Base(command[0]) // never the arguments, which may be secrets
-	signals, stop := supervise.Listen()
-	defer stop()
+	signals := supervise.Listen()
 	p.signals = signals
 	slog.SetDefault(p.logger())
 	a, err := p.acquire()

@@ -13,8 +13,9 @@ import (
 )
 
 // Listen begins to receive the signals that are passed on. Those that were ignored when we were started, as nohup(1) does
-// it, stay ignored, here and in the command.
-func Listen() (received <-chan os.Signal, stop func()) {
+// it, stay ignored, here and in the command. It goes on until the process ends: a second signal on the heels of one that ends
+// us must not find the Go runtime's own handler, which prints every goroutine.
+func Listen() <-chan os.Signal {
 	signals := make(chan os.Signal, 64)
 	for _, sig := range append([]os.Signal{
 		unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGABRT, unix.SIGALRM, unix.SIGTERM, unix.SIGUSR1, unix.SIGUSR2,
@@ -27,7 +28,7 @@ func Listen() (received <-chan os.Signal, stop func()) {
 	// command ignore them too.
 	own := make(chan os.Signal, 1)
 	signal.Notify(own, unix.SIGPIPE, unix.SIGXFSZ)
-	return signals, func() { signal.Stop(signals); signal.Stop(own) }
+	return signals
 }
 
 // pass sends a signal on to the group. The second SIGINT is KILL.
