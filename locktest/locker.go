@@ -120,6 +120,15 @@ func (t *trial) excused(err error) bool {
 	return t.faults != nil && (errors.Is(err, tenure.ErrUnavailable) || errors.Is(err, tenure.ErrLost))
 }
 
+// answered asks again while faults keep the store from answering.
+func (t *trial) answered(ask func() error) (err error) {
+	t.until(t.patience(), func() bool {
+		err = ask()
+		return t.faults == nil || !errors.Is(err, tenure.ErrUnavailable)
+	})
+	return err
+}
+
 // gives back a lease that is held.
 func (l *locker) gives(lease *tenure.Lease) {
 	ctx, cancel := l.t.bounded()

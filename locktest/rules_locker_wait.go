@@ -11,10 +11,10 @@ import (
 )
 
 var lockerWaitRules = []Rule{
-	{Name: "locker/gave-up", Says: "A caller whose context ends hears that, and who held the name, and leaves nothing behind.", check: checkLockerGivesUp},
+	{Name: "locker/gave-up", Says: "A caller whose context ends hears that, and who held the name, and leaves nothing behind.", needs: needs{bears: true}, check: checkLockerGivesUp},
 	{Name: "locker/all", Says: "Calls of AcquireAll do not deadlock, whatever the order of their names.", needs: needs{bears: true}, check: checkAcquireAll},
 	{Name: "locker/fair", Says: "A busy process does not starve another one.", needs: needs{promises: driver.FirstInFirstOut}, check: checkNobodyStarves},
-	{Name: "locker/close", Says: "Closing a Locker ends its waiters at once with ErrClosed, and waits for its holders.", check: checkLockerClose},
+	{Name: "locker/close", Says: "Closing a Locker ends its waiters at once with ErrClosed, and waits for its holders.", needs: needs{bears: true}, check: checkLockerClose},
 	{Name: "locker/hammer", Says: "Whatever callers do at once, no two leases are trusted together, and nothing is stranded.", needs: needs{bears: true}, check: checkHammer},
 }
 
@@ -28,8 +28,11 @@ func checkLockerGivesUp(t *trial) {
 	_, err := other.Acquire(ctx, name)
 	t.want(time.Since(began) < 30*t.poll()+t.Prompt, "a wait for %v took %v", 30*t.poll(), time.Since(began))
 	var held *tenure.HeldError
-	t.want(errors.Is(err, context.DeadlineExceeded) && errors.As(err, &held), "a wait that ended with its context said: %v", err)
-	t.want(held.Holder.Note == "the holder", "a wait that ended says that the holder was %v", held.Holder)
+	t.want(errors.Is(err, context.DeadlineExceeded), "a wait that ended with its context said: %v", err)
+	if !t.excused(err) {
+		t.want(errors.As(err, &held), "a wait that ended with its context does not say who held the name: %v", err)
+		t.want(held.Holder.Note == "the holder", "a wait that ended says that the holder was %v", held.Holder)
+	}
 	holder.gives(lease)
 	t.notStranded(name)
 }
@@ -130,8 +133,8 @@ func checkLockerClose(t *trial) {
 	select {
 	case err := <-closed:
 		t.no(err, "close a Locker")
-	case <-time.After(t.Prompt):
-		t.failf("Close did not return within %v after the last release", t.Prompt)
+	case <-time.After(2 * t.patience()):
+		t.failf("Close did not return within %v after the last release", 2*t.patience())
 	}
 	other.gives(lease)
 	t.notStranded(name, t.name("held"))

@@ -106,54 +106,29 @@ func (s *Store) Release(ctx context.Context, ref driver.Ref) error {
 
 // Renew proves, if it gets that far.
 func (s *Store) Renew(ctx context.Context, batch []driver.Renewal) {
-	if !s.enter() {
-		s.inner.Renew(ctx, batch)
-		return
-	}
-	defer s.busy.Done()
-	answer := func(err error) {
+	s.batch(ctx, func() { s.inner.Renew(ctx, batch) }, func(err error) {
 		for i := range batch {
 			batch[i].Proof, batch[i].Err = driver.Proof{}, err
 		}
-	}
-	k, delay := s.roll(false)
-	sent := driver.Now()
-	if !s.reach(ctx) {
-		answer(unknown(sent, ErrCut))
-		return
-	}
-	switch {
-	case k == fail:
-		answer(&driver.Fault{Kind: driver.Passing, Err: ErrFailed})
-		return
-	case k == lose && s.toss():
-		answer(unknown(sent, ErrLost))
-		return
-	case k == late && s.toss() && !s.pass(ctx, delay):
-		answer(unknown(sent, ctx.Err()))
-		return
-	}
-	s.inner.Renew(ctx, batch)
-	if k == late {
-		s.pass(ctx, delay)
-	}
-	if k == lose || !s.reach(ctx) {
-		answer(unknown(sent, ErrLost))
-	}
+	})
 }
 
 // Abandon cleans up, if it gets that far.
 func (s *Store) Abandon(ctx context.Context, batch []driver.Removal) {
-	if !s.enter() {
-		s.inner.Abandon(ctx, batch)
-		return
-	}
-	defer s.busy.Done()
-	answer := func(err error) {
+	s.batch(ctx, func() { s.inner.Abandon(ctx, batch) }, func(err error) {
 		for i := range batch {
 			batch[i].Err = err
 		}
+	})
+}
+
+// batch sends what has one answer for each of many, which go wrong together.
+func (s *Store) batch(ctx context.Context, send func(), answer func(error)) {
+	if !s.enter() {
+		send()
+		return
 	}
+	defer s.busy.Done()
 	k, delay := s.roll(false)
 	sent := driver.Now()
 	if !s.reach(ctx) {
@@ -171,7 +146,7 @@ func (s *Store) Abandon(ctx context.Context, batch []driver.Removal) {
 		answer(unknown(sent, ctx.Err()))
 		return
 	}
-	s.inner.Abandon(ctx, batch)
+	send()
 	if k == late {
 		s.pass(ctx, delay)
 	}
