@@ -275,3 +275,29 @@ func TestH27SessionAsksForNoKeyThatItHas(t *testing.T) {
 		})
 	}
 }
+
+// TestHangingCallsDoNotHoldUpTheRest: while calls of Renew hang, others take their place, so that every batch is sent.
+func TestHangingCallsDoNotHoldUpTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var sent atomic.Int64
+		store := &faulty{Store: memory(t)}
+		store.renew = func(ctx context.Context, batch []driver.Renewal, _ renewFunc) {
+			sent.Add(int64(len(batch)))
+			<-ctx.Done()
+			out(batch, ctx.Err())
+		}
+		l := locker(t, store, tenure.Options{})
+		const many = 10 * 512 // ten batches, of which four are sent at once
+		leases := make([]*tenure.Lease, many)
+		for i := range leases {
+			leases[i] = acquire(t, l, fmt.Sprint(i))
+		}
+		time.Sleep(ttl/3 + ttl/10) // less than a hanging call takes
+		if sent.Load() < many {
+			t.Errorf("%d of %d renewals were sent while calls hang", sent.Load(), many)
+		}
+		for _, lease := range leases {
+			release(t, lease)
+		}
+	})
+}
