@@ -21,6 +21,9 @@ type Info struct {
 	// Valid is how long a proof under some terms is good for at most, if that is less than the TTL: the Proof.Valid that
 	// Acquire and Renew will give. Nil: it is the TTL.
 	Valid func(Terms) time.Duration
+	// ListsAfter is how long after a grant Inspect of another session, and a refusal, may not know all of its holder yet, while
+	// it is renewed: until then it is told by host, process and program at best. Zero: they know at once.
+	ListsAfter time.Duration
 	// Features is what the store can do beside exclusive grants.
 	Features Features
 	// Guarantees is what its word is worth.

@@ -17,11 +17,17 @@ type session struct {
 	acqs atomic.Uint64
 }
 
-// open opens a session.
-func (t *trial) open() *session {
+// open opens a session in which nothing runs out while a rule runs.
+func (t *trial) open() *session { return t.openFor(t.long()) }
+
+// brief opens a session for leases that last for the harness's TTL.
+func (t *trial) brief() *session { return t.openFor(t.TTL) }
+
+// openFor opens a session with a TTL, where that belongs to the session.
+func (t *trial) openFor(ttl time.Duration) *session {
 	ctx, cancel := t.bounded()
 	defer cancel()
-	store, err := t.opener(ctx)
+	store, err := t.opener(ctx, ttl)
 	t.no(err, "open a session")
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,6 +89,14 @@ type claim struct {
 	done  chan struct{}
 }
 
+// long is a TTL that does not run out, if the session can have one.
+func (s *session) long() time.Duration {
+	if info := s.Info(); info.FixedTTL {
+		return info.TTL
+	}
+	return s.t.long()
+}
+
 // claim makes a request, and sends nothing.
 func (s *session) claim(name string, options ...option) *claim {
 	key, err := s.Key(name)
@@ -91,7 +105,7 @@ func (s *session) claim(name string, options ...option) *claim {
 	c := &claim{s: s, name: name, watch: newWatch(), done: make(chan struct{})}
 	c.req = driver.Request{
 		Ref:    driver.Ref{Name: name, Key: key},
-		Terms:  termsOf(s.t.long()),
+		Terms:  termsOf(s.long()),
 		Holder: &self,
 		Watch:  c.watch,
 	}

@@ -10,7 +10,7 @@ import (
 // Opener opens a new session with a store, as another process would.
 type Opener func(ctx context.Context) (driver.Store, error)
 
-// Harness is how the rules come by a store. Open or Fresh is needed, the rest has defaults.
+// Harness is how the rules come by a store. Open, Fresh or At is needed, the rest has defaults.
 type Harness struct {
 	// Open opens a new session with one store. All rules use that store, at once and beside whatever else uses it: they
 	// take names of their own.
@@ -38,6 +38,10 @@ type Harness struct {
 	Address string
 	Reopen  func(address string) (driver.Store, error)
 
+	// At, instead of Open and Address, is for a store whose TTL belongs to the session (driver.Info.FixedTTL): the address of
+	// the store for sessions with that TTL. Most rules need a long one, under which nothing runs out. Reopen opens it.
+	At func(ttl time.Duration) string
+
 	// Seeds is over how many seeds the rules that bear faults run under them. Default 3.
 	Seeds int
 }
@@ -48,7 +52,7 @@ func (h Harness) complete(info driver.Info) Harness {
 			h.TTL = 10 * time.Second
 		}
 	}
-	if info.FixedTTL {
+	if info.FixedTTL && h.At == nil {
 		h.TTL = info.TTL
 	}
 	if h.Prompt == 0 {
@@ -63,6 +67,26 @@ func (h Harness) complete(info driver.Info) Harness {
 		h.Seeds = 3
 	}
 	return h
+}
+
+// opener gives the way to open sessions; with a TTL where that matters.
+func (h Harness) opener() func(ctx context.Context, ttl time.Duration) (driver.Store, error) {
+	open := h.Open
+	switch {
+	case h.At != nil:
+		return func(_ context.Context, ttl time.Duration) (driver.Store, error) { return h.Reopen(h.At(ttl)) }
+	case h.Fresh != nil:
+		open = h.Fresh()
+	}
+	return func(ctx context.Context, _ time.Duration) (driver.Store, error) { return open(ctx) }
+}
+
+// address is where another process opens the store.
+func (h Harness) address(ttl time.Duration) string {
+	if h.At != nil {
+		return h.At(ttl)
+	}
+	return h.Address
 }
 
 // poll is how often a rule looks whether something has come.

@@ -44,7 +44,11 @@ func (t *trial) locker(changes ...change) *locker {
 		t.faults.seed += 1000
 		plan.Seed, plan.Fail, plan.Lose, plan.Late, plan.Overtake = t.faults.seed, 0.08, 0.08, 0.15, 0.05
 	}
-	store := fault.Wrap(t.open().Store, plan)
+	opts := tenure.Options{TTL: t.lockerTTL()}
+	for _, change := range changes {
+		change(&opts)
+	}
+	store := fault.Wrap(t.openFor(opts.TTL).Store, plan)
 	l := &locker{t: t, store: store}
 	t.mu.Lock()
 	t.calms = append(t.calms, store.Calm)
@@ -74,6 +78,9 @@ func (t *trial) over(store driver.Store) *locker {
 
 func (t *trial) newLocker(store driver.Store, changes ...change) *tenure.Locker {
 	opts := tenure.Options{TTL: t.lockerTTL(), Logger: slog.New(slog.DiscardHandler)}
+	if info := store.Info(); info.FixedTTL {
+		opts.TTL = info.TTL
+	}
 	for _, change := range changes {
 		change(&opts)
 	}

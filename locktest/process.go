@@ -29,7 +29,7 @@ func (t *trial) child(ttl time.Duration) *child {
 	binary, err := os.Executable()
 	t.no(err, "find the test binary")
 	c := &child{t: t, cmd: exec.Command(binary, "-test.run=^$"), lines: make(chan string, 16)}
-	c.cmd.Env = append(os.Environ(), childAddress+"="+t.Address, childTTL+"="+ttl.String())
+	c.cmd.Env = append(os.Environ(), childAddress+"="+t.address(ttl), childTTL+"="+ttl.String())
 	c.cmd.Stderr = os.Stderr
 	c.in, err = c.cmd.StdinPipe()
 	t.no(err, "start a child")

@@ -11,6 +11,7 @@ type option func(*driver.Request)
 
 func shared(r *driver.Request) { r.Mode = driver.Shared }
 
+// lasting is for claims of a brief session.
 func lasting(ttl time.Duration) option {
 	return func(r *driver.Request) { r.Terms = termsOf(ttl) }
 }

@@ -50,7 +50,7 @@ func (r Rule) Applies(h Harness, info driver.Info) bool {
 		!info.Guarantees.Promises.Has(n.promises),
 		info.Guarantees.Promises&n.breaks != 0,
 		n.twins && len(h.Twins) == 0,
-		n.process && h.Address == "",
+		n.process && h.Address == "" && h.At == nil,
 		n.stops && !process.CanStop:
 		return false
 	}

@@ -15,7 +15,7 @@ var expiryRules = []Rule{
 
 func checkExpiryInTime(t *trial) {
 	name := t.name("x")
-	a, b := t.open(), t.open()
+	a, b := t.brief(), t.open()
 	a.take(name, lasting(t.TTL))
 	b.takeSoon(t.TTL+t.Prompt, name).releases()
 	held := a.take(name, lasting(t.TTL)) // nor does one renewal make it immortal
@@ -25,7 +25,7 @@ func checkExpiryInTime(t *trial) {
 
 func checkExpiryNotEarly(t *trial) {
 	name := t.name("x")
-	a, b := t.open(), t.open()
+	a, b := t.brief(), t.open()
 	held := a.take(name, lasting(t.TTL))
 	t.pause(t.TTL / 2)
 	proof, err := held.renew()
@@ -44,7 +44,7 @@ func checkExpiryNotEarly(t *trial) {
 
 func checkExpiryServesWaiter(t *trial) {
 	name := t.name("x")
-	a, b := t.open(), t.open()
+	a, b := t.brief(), t.open()
 	held := a.take(name, lasting(t.TTL))
 	waiter := b.wait(t.ctx, name)
 	began := time.Now()
@@ -55,7 +55,7 @@ func checkExpiryServesWaiter(t *trial) {
 
 func checkStalledKeeps(t *trial) {
 	name := t.name("x")
-	a, b := t.open(), t.open()
+	a, b := t.brief(), t.open()
 	held := a.take(name, lasting(t.TTL))
 	waiter := b.wait(t.ctx, name)
 	for end := time.Now().Add(2 * t.TTL); time.Now().Before(end); t.pause(t.TTL / 20) {

@@ -22,11 +22,25 @@ func (t *trial) names(where string, h driver.Holder, c *claim) {
 	t.want(h.Since.Sub(c.grant.Since).Abs() < time.Second, "%s says since %v of a grant from %v", where, h.Since, c.grant.Since)
 }
 
+// isListed waits until others can know all of a claim. A store that lists its leases late does so when they are renewed.
+func (c *claim) isListed() {
+	t := c.s.t
+	if t.info.ListsAfter == 0 {
+		return
+	}
+	c.renews()
+	t.want(t.until(t.Prompt, func() bool {
+		report, err := c.s.Inspect(t.ctx, c.name)
+		return err == nil && len(report.Holders) > 0 && report.Holders[0].Acq != 0
+	}), "a claim that was renewed is not listed within %v", t.Prompt)
+}
+
 func checkInspectHolder(t *trial) {
 	name := t.name("x")
 	a, b := t.open(), t.open()
 	for _, note := range []string{"", "quotes \" and ü\nand lines"} {
 		c := a.take(name, describedAs(note))
+		c.isListed()
 		for _, s := range []*session{a, b} {
 			report := s.inspect(name)
 			t.want(len(report.Holders) == 1, "Inspect tells %d holders of a name that is held once", len(report.Holders))
@@ -43,6 +57,7 @@ func checkRefusalNamesHolder(t *trial) {
 	name := t.name("x")
 	a, b := t.open(), t.open()
 	c := a.take(name, describedAs("the one who has it"))
+	c.isListed()
 	t.names("the refusal", b.refused(name).Holder, c)
 }
 
@@ -63,7 +78,7 @@ func checkInspectFree(t *trial) {
 
 func checkInspectChangesNothing(t *trial) {
 	name := t.name("x")
-	a, b := t.open(), t.open()
+	a, b := t.brief(), t.open()
 	for range 3 {
 		a.inspect(name)
 		b.inspect(name)

@@ -63,7 +63,7 @@ func checkNumbersOverExpiry(t *trial) {
 	name, rises := t.name("x"), t.rising()
 	other := t.open()
 	for range 3 {
-		gone := t.open()
+		gone := t.brief()
 		c := gone.take(name, lasting(t.TTL))
 		rises(c.grant.Number)
 		if !t.info.Guarantees.Promises.Has(driver.StalledHolderFreed) {

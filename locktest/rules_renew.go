@@ -20,7 +20,7 @@ var renewRules = []Rule{
 
 func checkRenewExtends(t *trial) {
 	name := t.name("x")
-	a, b := t.open(), t.open()
+	a, b := t.brief(), t.open()
 	held := a.take(name, lasting(t.TTL))
 	end := time.Now().Add(3 * t.TTL)
 	for time.Now().Before(end) {
@@ -76,7 +76,7 @@ func checkRenewOfNothing(t *trial) {
 
 func checkRenewAfterExpiry(t *trial) {
 	name := t.name("x")
-	a, b := t.open(), t.open()
+	a, b := t.brief(), t.open()
 	gone := a.take(name, lasting(t.TTL))
 	next := b.takeSoon(t.TTL+t.Prompt, name)
 	_, err := gone.renew()

@@ -49,11 +49,7 @@ func (h Harness) run(t *testing.T, f func(*testing.T) error) {
 // info asks a store what it says of itself.
 func (h Harness) info(t *testing.T) (info driver.Info) {
 	t.Helper()
-	open := h.Open
-	if h.Fresh != nil {
-		open = h.Fresh()
-	}
-	store, err := open(t.Context())
+	store, err := h.opener()(t.Context(), h.complete(driver.Info{}).TTL)
 	if err != nil {
 		t.Fatalf("open a session: %v", err)
 	}

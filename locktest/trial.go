@@ -17,7 +17,7 @@ type trial struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	info   driver.Info
-	opener Opener
+	opener func(context.Context, time.Duration) (driver.Store, error)
 	prefix string
 	faults *weather // nil: fair
 
@@ -50,11 +50,8 @@ func (t *trial) want(ok bool, format string, args ...any) {
 }
 
 func newTrial(ctx context.Context, h Harness, rule string, f *weather) (*trial, error) {
-	t := &trial{Harness: h, opener: h.Open, faults: f, prefix: "locktest/" + rand.Text()[:10] + "/" + rule}
-	if h.Fresh != nil {
-		t.opener = h.Fresh()
-	}
-	first, err := t.opener(ctx)
+	t := &trial{Harness: h, opener: h.opener(), faults: f, prefix: "locktest/" + rand.Text()[:10] + "/" + rule}
+	first, err := t.opener(ctx, h.complete(driver.Info{}).TTL)
 	if err != nil {
 		return nil, fmt.Errorf("open a session: %w", err)
 	}
@@ -94,7 +91,7 @@ func (t *trial) name(part string) string { return t.prefix + "/" + part }
 
 // long is a TTL that does not run out while a rule runs.
 func (t *trial) long() time.Duration {
-	if t.info.FixedTTL {
+	if t.info.FixedTTL && t.At == nil {
 		return t.info.TTL
 	}
 	return max(20*t.TTL, time.Minute)

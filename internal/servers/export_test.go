@@ -1,0 +1,4 @@
+package servers
+
+// UntilGone is for the test of what outlives a test process.
+var UntilGone = untilGone

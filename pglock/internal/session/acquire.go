@@ -1,0 +1,256 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+)
+
+// Acquire asks for one grant.
+func (s *Store) Acquire(ctx context.Context, req *driver.Request) (driver.Grant, error) {
+	if req.Terms.TTL != s.ttl {
+		return driver.Grant{}, lasting(fmt.Errorf("a TTL of %v; this session's is %v, since it is the session's idle timeout", req.Terms.TTL, s.ttl))
+	}
+	c, err := s.enter(req)
+	if err != nil {
+		return driver.Grant{}, err
+	}
+	remembers := req.OncePer > 0 || req.Gap > 0
+	if remembers {
+		if err := s.tooEarly(ctx, req); err != nil {
+			s.drop(c)
+			return driver.Grant{}, err
+		}
+	}
+	var grant driver.Grant
+	if len(req.Slots) > 0 {
+		grant, err = s.acquireSlot(ctx, c, req)
+	} else {
+		grant, err = s.acquireName(ctx, c, req)
+	}
+	if err == nil && remembers {
+		err = s.remember(ctx, c, req)
+	}
+	if err != nil {
+		s.drop(c)
+		return driver.Grant{}, err
+	}
+	return grant, nil
+}
+
+// acquireName asks for the name itself.
+func (s *Store) acquireName(ctx context.Context, c *claim, req *driver.Request) (driver.Grant, error) {
+	wanted, err := lockOf(req.Key, req.Mode)
+	if err != nil {
+		return driver.Grant{}, lasting(err)
+	}
+	s.names.note(wanted, req.Name)
+	if refusal := s.foundBusy(wanted); req.Wait && refusal != nil {
+		grant, err := s.waitAfter(ctx, c, wanted, refusal)
+		if !errors.Is(err, errNoRoom) {
+			return grant, err
+		}
+	}
+	a := newAsk(toLock)
+	a.claim, a.lock = c, wanted
+	if err := s.try(ctx, c, a); err != nil {
+		return driver.Grant{}, err
+	}
+	defer a.free()
+	if a.number > 0 {
+		return s.grant(ctx, c, a)
+	}
+	refusal := s.refuse(ctx, wanted)
+	if !req.Wait {
+		return driver.Grant{}, refusal
+	}
+	s.noteBusy(wanted, refusal.Holder)
+	grant, err := s.waitAfter(ctx, c, wanted, refusal)
+	if errors.Is(err, errNoRoom) {
+		refusal.RetryAfter = s.room.pause()
+		return driver.Grant{}, refusal
+	}
+	return grant, err
+}
+
+// waitAfter waits for a name that was seen to be held.
+func (s *Store) waitAfter(ctx context.Context, c *claim, wanted lock, refusal *driver.HeldError) (driver.Grant, error) {
+	grant, err := s.wait(ctx, c, wanted)
+	var held *driver.HeldError
+	switch {
+	case errors.As(err, &held):
+		held.Holder = refusal.Holder
+	case err != nil && ctx.Err() != nil && isPassing(err): // it came to no wait
+		return grant, refusal
+	}
+	return grant, err
+}
+
+// try asks the main line, and opens an incarnation where there is none. After an error the ask is not the caller's any more.
+func (s *Store) try(ctx context.Context, c *claim, a *ask) error {
+	for opened := false; ; opened = true {
+		l, err := s.mainLine(ctx)
+		if err != nil {
+			a.free()
+			return err
+		}
+		if err := s.submit(ctx, l, c, a); err != nil {
+			return err
+		}
+		if a.err != nil {
+			err := fault(a.sent, a.err)
+			a.free()
+			return err
+		}
+		if a.number != -1 {
+			return nil
+		}
+		if opened {
+			a.free()
+			return passing(errors.New("the numbering of grants was opened anew, and is not valid again"))
+		}
+		if err := s.tokens.open(ctx); err != nil {
+			a.free()
+			return err
+		}
+	}
+}
+
+// errAbandoned is the answer to an acquisition that was given up while it was asked for; or whose line broke just after.
+var errAbandoned = passing(errors.New("it was cleaned up, or lost, while it was granted"))
+
+// submit sends an ask of a claim. Nil: it was answered, with a.err.
+func (s *Store) submit(ctx context.Context, l *line, c *claim, a *ask) error {
+	s.mu.Lock()
+	if c.state != asking {
+		s.mu.Unlock()
+		a.free()
+		return errAbandoned
+	}
+	c.line, c.asked = l, true
+	s.mu.Unlock()
+	err := l.do(ctx, a)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errLeft):
+		a.free()
+		s.mu.Lock()
+		c.asked = false
+		s.mu.Unlock()
+		return passing(fmt.Errorf("%w: %w", err, context.Cause(ctx)))
+	case s.leave(c):
+		return unknown(driver.Now(), fmt.Errorf("%w: %w", err, context.Cause(ctx)))
+	}
+	<-a.done // it was granted in the same instant
+	return nil
+}
+
+// grant makes a grant of a lock that was taken, with a number below the ceiling.
+func (s *Store) grant(ctx context.Context, c *claim, a *ask) (driver.Grant, error) {
+	s.mu.Lock()
+	l := c.line
+	s.mu.Unlock()
+	number, high, at := a.number, a.high, a.at
+	for number == -1 || number > high {
+		var err error
+		if number == -1 {
+			err = s.tokens.open(ctx)
+		} else {
+			err = s.tokens.raise(ctx, number)
+		}
+		if err != nil {
+			return driver.Grant{}, unknown(0, err)
+		}
+		again := newAsk(toDraw)
+		again.claim = c
+		if err := l.do(ctx, again); err != nil {
+			return driver.Grant{}, unknown(0, err)
+		}
+		err = again.err
+		number, high = again.number, again.high
+		again.free()
+		if err != nil {
+			return driver.Grant{}, unknown(0, err)
+		}
+	}
+	s.tokens.used(number, high)
+	if number > driver.MaxNumber {
+		return driver.Grant{}, lasting(fmt.Errorf("grant %d is above the highest possible, %d: the numbering of this database was set too high", number, driver.MaxNumber))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.state != held {
+		return driver.Grant{}, errAbandoned
+	}
+	c.number, c.since = number, at
+	sent := max(a.sent, c.still)
+	c.proved = sent
+	return driver.Grant{Number: number, Proof: driver.Proof{Sent: sent, Valid: s.ttl}, Slot: a.slot, Since: at}, nil
+}
+
+// refuse is the error for a name that is held, with its holder.
+func (s *Store) refuse(ctx context.Context, wanted lock) *driver.HeldError {
+	held := &driver.HeldError{}
+	report, err := s.who(ctx, wanted)
+	if err == nil && len(report.Holders) > 0 {
+		held.Holder = report.Holders[0]
+	}
+	return held
+}
+
+// drop ends a claim that came to nothing, unless the line sees to what may come of it. What was taken is given back: by the
+// time that the line does anything that is asked of it later.
+func (s *Store) drop(c *claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case c.state == held:
+		s.giveBack(c)
+	case !c.asked && !c.unlock:
+		s.end(c)
+	}
+}
+
+// busyFor is how long a name that was found taken is waited for at once, without trying it first.
+const busyFor = time.Second
+
+// maxBusy bounds how many such names are remembered.
+const maxBusy = 1000
+
+// busy is a name that was found taken.
+type busy struct {
+	at     driver.Instant
+	holder driver.Holder
+}
+
+// foundBusy gives the refusal of a name that was found taken lately, or nil.
+func (s *Store) foundBusy(l lock) *driver.HeldError {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b, found := s.busy[l]
+	switch {
+	case !found:
+		return nil
+	case driver.Now().Sub(b.at) > busyFor:
+		delete(s.busy, l)
+		return nil
+	}
+	return &driver.HeldError{Holder: b.holder}
+}
+
+func (s *Store) noteBusy(l lock, holder driver.Holder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := driver.Now()
+	if len(s.busy) >= maxBusy {
+		maps.DeleteFunc(s.busy, func(_ lock, b busy) bool { return now.Sub(b.at) > busyFor })
+	}
+	if len(s.busy) < maxBusy {
+		s.busy[l] = busy{now, holder}
+	}
+}

@@ -1,0 +1,68 @@
+package session
+
+import (
+	"sync"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+)
+
+// verb is what is asked of a line.
+type verb uint8
+
+const (
+	toLock   verb = iota // try a lock, and number it
+	toUnlock             // give a lock back
+	toDraw               // number a lock that the line has
+	toSlot               // try several locks, and take one
+	toWait               // wait for a lock, and number it
+	toBeat               // prove that the session lives
+	toQuery              // run any other statement
+)
+
+// ask is one thing that is asked of a line. It belongs to the caller until it is submitted, to the line until it is done.
+type ask struct {
+	verb  verb
+	claim *claim // whose lock it is about; nil of toBeat and toQuery
+	lock  lock
+	slots []slot // of toSlot
+
+	statement string // of toQuery
+	params    [][]byte
+	row       func(values [][]byte)
+
+	// The answer, from here on.
+	sent   driver.Instant // before the first byte of it left; zero: it was not sent
+	number int64          // -1: there is no valid incarnation; 0: not granted
+	high   int64          // the ceiling
+	at     time.Time      // the server's clock
+	slot   int            // which slot was granted
+	ok     bool           // of toUnlock: the line had it
+	locks  int64          // of toBeat: how many locks the session has
+	err    error
+
+	inline bool          // the caller sees to it itself
+	done   chan struct{} // has an element when it is answered, and not inline
+}
+
+var asks = sync.Pool{New: func() any { return &ask{done: make(chan struct{}, 1)} }}
+
+func newAsk(v verb) *ask {
+	a := asks.Get().(*ask)
+	*a = ask{verb: v, done: a.done}
+	return a
+}
+
+// free gives an ask back that was answered, or never sent.
+func (a *ask) free() { asks.Put(a) }
+
+// granted says whether a lock was taken.
+func (a *ask) granted() bool {
+	switch a.verb {
+	case toLock, toSlot:
+		return a.err == nil && a.number > 0
+	case toWait: // it is numbered afterwards, and what went wrong there can be done again
+		return a.err == nil
+	}
+	return false
+}

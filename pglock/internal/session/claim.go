@@ -1,0 +1,162 @@
+package session
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+)
+
+// claim is one acquisition, from its asking to its end.
+type claim struct {
+	ref    driver.Ref
+	holder driver.Holder
+	watch  driver.Watcher
+	over   chan struct{} // closed when nothing of it is left on a line that lives
+
+	// Guarded by the store's mu.
+	state  claimState
+	line   *line // which it is asked of, or held on
+	lock   lock  // what it holds, or last asked for
+	number int64
+	since  time.Time
+	proved driver.Instant // the last proof of it was sent then
+	still  driver.Instant // of a wait: the last question that was answered "still waiting" was sent then
+	listed bool           // it is in tenure.holding
+	asked  bool           // the line owes an answer
+	unlock bool           // the line has been asked to give it back
+}
+
+type claimState uint8
+
+const (
+	asking claimState = iota
+	held
+	left // the caller has gone: what is granted is given back
+	gone
+)
+
+// enter makes a claim of a request.
+func (s *Store) enter(req *driver.Request) (*claim, error) {
+	c := &claim{ref: req.Ref, watch: req.Watch}
+	if req.Holder != nil {
+		c.holder = *req.Holder
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return nil, s.closedFault()
+	case req.Acq == 0 || s.claims[req.Acq] != nil:
+		return nil, lasting(fmt.Errorf("the acquisition number %d is zero or in use; each request needs its own", req.Acq))
+	case len(s.claims) >= s.opts.MaxLocks:
+		return nil, passing(fmt.Errorf("this session holds or asks for %d locks, which is its bound (Options.MaxLocks): the server "+
+			"keeps all sessions' locks in one table of fixed size (max_locks_per_transaction × max_connections)", len(s.claims)))
+	}
+	s.claims[req.Acq] = c
+	return c, nil
+}
+
+// forget ends a claim of which nothing is left, or whose rest is the line's.
+func (s *Store) forget(c *claim) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.end(c)
+}
+
+// end ends a claim, with mu held.
+func (s *Store) end(c *claim) {
+	if c.state == gone {
+		return
+	}
+	c.state = gone
+	if s.claims[c.ref.Acq] == c {
+		delete(s.claims, c.ref.Acq)
+	}
+	if c.over != nil {
+		close(c.over)
+	}
+	s.loosen(c.line)
+}
+
+// granted notes that a line has a claim's lock. True: nobody waits for it any more, and it must be given back.
+func (s *Store) granted(c *claim, l *line, taken lock) (orphan bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.line, c.lock, c.asked = l, taken, false
+	switch c.state {
+	case asking:
+		c.state = held
+	case left:
+		c.unlock = true
+		return true
+	}
+	return false
+}
+
+// giveBack has a claim's lock given back, with mu held: before anything that is asked of the line later.
+func (s *Store) giveBack(c *claim) {
+	if c.unlock {
+		return
+	}
+	c.state, c.unlock = left, true
+	a := newAsk(toUnlock)
+	a.claim, a.lock = c, c.lock
+	c.line.later(a)
+}
+
+// answered notes the answer to a claim's ask that granted nothing: an unlock, or a refusal.
+func (s *Store) answered(c *claim, a *ask) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch a.verb {
+	case toUnlock:
+		s.end(c)
+	case toLock, toSlot, toWait:
+		if c.asked = false; c.state == left {
+			s.end(c)
+		}
+	}
+}
+
+// leave notes that the caller does not wait any more. False: it was granted in the same instant.
+func (s *Store) leave(c *claim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.state == asking {
+		c.state = left
+		s.cancelWait(c)
+	}
+	return c.state != held
+}
+
+// broke ends everything on a line that broke, and tells the holders. Where the server may not have noticed, its session
+// is remembered, to be ended there.
+func (s *Store) broke(l *line, cause error) {
+	var lost []driver.Watcher
+	s.mu.Lock()
+	ghost := &ghost{backend: l.backend, until: l.x.sent.Add(s.ttl + ghostSlack), acqs: make(map[uint64]bool)}
+	for _, c := range s.claims {
+		if c.line != l {
+			continue
+		}
+		ghost.acqs[c.ref.Acq] = true
+		if c.state == held {
+			lost = append(lost, c.watch)
+		}
+		if c.state != asking { // the caller of that one hears of it, and forgets it
+			s.end(c)
+		}
+	}
+	if s.main == l {
+		s.main = nil
+	}
+	delete(s.extras, l)
+	if !saidFarewell(cause) && len(ghost.acqs) > 0 {
+		s.ghosts = append(s.ghosts, ghost)
+	}
+	s.mu.Unlock()
+	for _, w := range lost {
+		w.Lost(fmt.Errorf("the session with the server ended: %w", cause))
+	}
+}

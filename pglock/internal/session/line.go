@@ -1,0 +1,329 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/pglock/internal/wire"
+)
+
+const (
+	// parkAfter is how long a line is unused before its owner listens for the server's farewell.
+	parkAfter = 10 * time.Millisecond
+	// quantum is how long a caller that has the turn reads before it leaves the reading to the owner, so that it returns
+	// soon after its context ends.
+	quantum = 5 * time.Millisecond
+	// batch is the most that one exchange carries: its bytes, and those of the answer, fit into the sockets' buffers.
+	batch = 500
+)
+
+// line is one connection, and whoever uses it takes turns. A caller that finds it free takes the turn and does its own
+// exchange; that is the fast path, without a goroutine's help. Callers that find it taken queue, and the line's owner, a
+// goroutine, sends all that has queued in one exchange. Between exchanges the owner listens, so that the end of the session
+// is noticed at once.
+type line struct {
+	s       *Store
+	link    *wire.Link
+	socket  net.Conn
+	backend backend
+	extra   bool           // it waits for one lock, and holds that
+	uses    int            // of an extra one: who needs it; guarded by the store's mu, as is freed
+	freed   driver.Instant // when nobody needed it any more
+
+	wake chan struct{} // has an element when the owner has something to see to
+	gone chan struct{} // closed when the owner has gone
+
+	mu       sync.Mutex
+	busy     bool // somebody has the turn
+	handed   bool // it is the owner's to take
+	parked   bool // the owner has it, and listens
+	quitting bool
+	broken   error
+	queue    []*ask
+
+	// These are the turn's.
+	x     exchange
+	keys  map[lock]int // what the session has, and how often
+	crowd bool         // the last exchange was shared
+
+	lastMu sync.Mutex
+	last   driver.Instant // the last exchange that was answered was sent then
+}
+
+// backend is a session at the server: a process id is used again, with another start.
+type backend struct {
+	pid   int64
+	start int64 // µs since 1970
+}
+
+func newLine(s *Store, link *wire.Link, socket net.Conn, b backend, extra bool) *line {
+	l := &line{
+		s: s, link: link, socket: socket, backend: b, extra: extra,
+		wake: make(chan struct{}, 1), gone: make(chan struct{}), keys: make(map[lock]int), last: driver.Now(),
+	}
+	s.running.Add(1)
+	go l.own()
+	return l
+}
+
+var (
+	// errLeft says that the caller's context ended before its ask was sent: it has no effect.
+	errLeft = errors.New("it was not sent in time")
+	// errUnanswered says that the caller's context ended before the answer came. The line sees to what comes of it.
+	errUnanswered = errors.New("the server has not answered in time")
+)
+
+// do asks the line, and waits for the answer until ctx ends: nil means that there is one, with a.err. Otherwise it is
+// errLeft or errUnanswered; after the latter the ask is the line's.
+//
+// A patient ask, one that waits for a lock, is read by its caller however long it takes, so that no goroutine has to wake
+// another when it is granted.
+func (l *line) do(ctx context.Context, a *ask) error {
+	l.mu.Lock()
+	switch {
+	case l.broken != nil:
+		a.err = l.broken
+		l.mu.Unlock()
+		return nil
+	case l.busy:
+		a.inline = false // it may be asked for the second time
+		l.enqueue(a)
+		l.mu.Unlock()
+		return l.await(ctx, a)
+	}
+	l.busy = true
+	l.mu.Unlock()
+	a.inline = true
+	one := [1]*ask{a}
+	if err := l.send(one[:]); err != nil {
+		l.breaks(err)
+		return nil
+	}
+	if !l.read(ctx, a) {
+		return l.await(ctx, a)
+	}
+	return nil
+}
+
+// send begins an exchange. The turn is ours.
+func (l *line) send(batch []*ask) error {
+	l.x.had = len(l.keys)
+	for _, a := range batch {
+		if a.verb == toSlot { // the server would grant this session what it has already
+			a.slots = slices.DeleteFunc(a.slots, func(s slot) bool { return l.keys[s.lock] > 0 })
+		}
+	}
+	return l.x.send(l.link, batch)
+}
+
+// read reads the answer of an exchange with one ask, and says whether it was whole. Otherwise the owner goes on.
+func (l *line) read(ctx context.Context, a *ask) bool {
+	by := time.Now().Add(quantum)
+	if a.verb == toWait {
+		by = time.Time{}
+		stop := context.AfterFunc(ctx, l.link.Interrupt)
+		defer stop()
+	}
+	switch err := l.link.Collect(&l.x, by); {
+	case errors.Is(err, wire.ErrInterrupted):
+		a.inline = false
+		l.pass(true)
+		return false
+	case err != nil:
+		l.breaks(err)
+		return true
+	case l.x.settle():
+		a.inline = false // it is not over before it is known what the session has
+		l.pass(true)
+		return false
+	}
+	if err := l.complete(); err != nil {
+		l.breaks(err)
+		return true
+	}
+	l.pass(false)
+	return true
+}
+
+// enqueue puts an ask into the queue, with mu held, and sees to it that the owner looks.
+func (l *line) enqueue(a *ask) {
+	l.queue = append(l.queue, a)
+	if l.parked {
+		l.parked = false
+		l.link.Interrupt()
+	}
+}
+
+// later asks without waiting for the answer. It is sent before whatever is asked after it.
+func (l *line) later(a *ask) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil {
+		return
+	}
+	l.enqueue(a)
+	if !l.busy {
+		l.busy, l.handed = true, true
+		l.nudge()
+	}
+}
+
+func (l *line) await(ctx context.Context, a *ask) error {
+	select {
+	case <-a.done:
+		return nil
+	case <-ctx.Done():
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-a.done:
+		return nil
+	default:
+	}
+	if i := slices.Index(l.queue, a); i >= 0 {
+		l.queue = slices.Delete(l.queue, i, i+1)
+		return errLeft
+	}
+	return errUnanswered
+}
+
+// pass gives the turn away: to the owner, if something is left to do or somebody has queued.
+func (l *line) pass(unfinished bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if unfinished || len(l.queue) > 0 || l.quitting {
+		l.handed = true
+		l.nudge()
+		return
+	}
+	l.busy = false
+}
+
+func (l *line) nudge() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// complete hands out the answers of an exchange that is over. The error says that the server and we do not agree on what the
+// session has.
+func (l *line) complete() (doubt error) {
+	l.x.open = false
+	l.lastMu.Lock()
+	l.last = l.x.sent
+	l.lastMu.Unlock()
+	for _, a := range l.x.asks {
+		if err := l.count(a); err != nil {
+			doubt = err
+		}
+		l.answer(a)
+	}
+	return doubt
+}
+
+// count keeps account of what the session has. A heartbeat comes first in its exchange, so it is compared with what was
+// there before.
+func (l *line) count(a *ask) error {
+	switch {
+	case a.verb == toBeat && a.err == nil && (a.number != l.backend.pid || a.locks != int64(l.x.had)):
+		return &wire.BrokenError{Err: fmt.Errorf("closed: process %d says that it has %d locks, where process %d has %d of ours",
+			a.number, a.locks, l.backend.pid, l.x.had)}
+	case a.verb == toUnlock && a.err == nil && !a.ok:
+		return &wire.BrokenError{Err: fmt.Errorf("closed: the server says that this session does not have %v, which we had not given back", a.lock.key())}
+	case a.granted():
+		if a.verb == toSlot {
+			a.lock = a.slots[a.slot].lock
+		}
+		l.keys[a.lock]++
+	case a.verb == toUnlock && a.err == nil && a.ok:
+		if l.keys[a.lock]--; l.keys[a.lock] <= 0 {
+			delete(l.keys, a.lock)
+		}
+	}
+	return nil
+}
+
+// answer tells whoever waits for it. If nobody does any more, what was granted is given back.
+func (l *line) answer(a *ask) {
+	if a.claim != nil {
+		if a.granted() && l.s.granted(a.claim, l, a.lock) {
+			l.giveBack(a.claim)
+		} else {
+			l.s.answered(a.claim, a)
+		}
+	}
+	if a.inline {
+		return
+	}
+	a.done <- struct{}{}
+}
+
+// giveBack unlocks what nobody waits for any more. The turn is ours.
+func (l *line) giveBack(c *claim) {
+	a := newAsk(toUnlock)
+	a.claim, a.lock = c, c.lock
+	l.mu.Lock()
+	l.queue = append(l.queue, a)
+	l.mu.Unlock()
+}
+
+// breaks ends the line: whoever waits for an answer hears so, and everything that it held is lost. The turn is ours.
+func (l *line) breaks(cause error) {
+	l.mu.Lock()
+	l.broken = cause
+	queue := l.queue
+	l.queue = nil
+	l.mu.Unlock()
+	l.link.Close()
+	l.s.broke(l, cause)
+	if l.x.open {
+		l.x.open = false
+		for _, a := range l.x.asks {
+			a.err = cause
+			if !a.inline {
+				a.done <- struct{}{}
+			}
+		}
+	}
+	for _, a := range queue {
+		a.err = cause
+		a.done <- struct{}{}
+	}
+	l.nudge()
+}
+
+// quit ends the line in order, when what was asked before has been answered, and waits for that. If that does not come by
+// the end of ctx, the socket is closed.
+func (l *line) quit(ctx context.Context) {
+	l.mu.Lock()
+	l.quitting = true
+	if l.parked {
+		l.parked = false
+		l.link.Interrupt()
+	}
+	if !l.busy {
+		l.busy, l.handed = true, true
+	}
+	l.nudge()
+	l.mu.Unlock()
+	select {
+	case <-l.gone:
+	case <-ctx.Done():
+		l.link.Close() // whoever reads from it, breaks the line
+		<-l.gone
+	}
+}
+
+func (l *line) proved() driver.Instant {
+	l.lastMu.Lock()
+	defer l.lastMu.Unlock()
+	return l.last
+}

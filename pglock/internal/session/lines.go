@@ -1,0 +1,184 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/pglock/internal/connect"
+	"github.com/tenurelock/tenure/pglock/internal/schema"
+	"github.com/tenurelock/tenure/pglock/internal/wire"
+)
+
+// dialTime bounds the opening of a connection, whoever waits for it.
+const dialTime = 30 * time.Second
+
+// dialing is a main line that is being opened, for all who want it.
+type dialing struct {
+	done chan struct{}
+	line *line
+	err  error
+}
+
+// mainLine gives the line that holds the locks, and opens it if there is none. The error is a fault: nothing was sent.
+func (s *Store) mainLine(ctx context.Context) (*line, error) {
+	s.mu.Lock()
+	if l := s.main; l != nil {
+		s.mu.Unlock()
+		return l, nil
+	}
+	if s.closed {
+		s.mu.Unlock()
+		return nil, s.closedFault()
+	}
+	d := s.dialing
+	if d == nil {
+		d = &dialing{done: make(chan struct{})}
+		s.dialing = d
+		s.running.Add(1)
+		go s.redial(d)
+	}
+	s.mu.Unlock()
+	select {
+	case <-d.done:
+		return d.line, d.err
+	case <-ctx.Done():
+		return nil, passing(fmt.Errorf("no connection with %s yet: %w", s.info.Address, context.Cause(ctx)))
+	}
+}
+
+func (s *Store) redial(d *dialing) {
+	defer s.running.Done()
+	ctx, cancel := context.WithTimeout(s.context, dialTime)
+	defer cancel()
+	l, err := s.dial(ctx, false)
+	s.mu.Lock()
+	s.dialing = nil
+	closed := s.closed
+	if err == nil && !closed {
+		s.main = l
+	}
+	s.mu.Unlock()
+	if err == nil && closed {
+		l.quit(ctx)
+		l, err = nil, s.closedFault()
+	}
+	if err != nil {
+		err = s.dialFault(err)
+	}
+	d.line, d.err = l, err
+	close(d.done)
+}
+
+// dialFault says of what kind an error of dialing is. Nothing of ours was sent.
+func (s *Store) dialFault(err error) error {
+	return fault(0, fmt.Errorf("%s: %w", s.info.Address, err))
+}
+
+// dial opens a line.
+func (s *Store) dial(ctx context.Context, extra bool) (*line, error) {
+	conn, err := s.dialer.Dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.setUp(ctx, conn, extra)
+	if err != nil {
+		_ = conn.Close(context.WithoutCancel(ctx))
+		return nil, err
+	}
+	link, err := wire.Take(ctx, conn.Conn)
+	if err != nil {
+		return nil, err
+	}
+	return newLine(s, link, conn.Socket, b, extra), nil
+}
+
+// setUp makes sure of the server, then sets what a lock needs.
+func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (backend, error) {
+	b, err := s.identify(ctx, conn)
+	if err != nil {
+		return b, err
+	}
+	if !extra {
+		if err := s.behaves(ctx, conn, b); err != nil {
+			return b, err
+		}
+		if err := schema.Ensure(ctx, conn.Conn); err != nil {
+			return b, lasting(err)
+		}
+		if err := s.tokens.ready(ctx, conn.Conn); err != nil {
+			return b, err
+		}
+	}
+	if err := s.settle(ctx, conn, extra); err != nil {
+		return b, err
+	}
+	return b, prepare(ctx, conn.Conn)
+}
+
+// extraLine gives a line to wait on.
+func (s *Store) extraLine(ctx context.Context) (*line, error) {
+	s.mu.Lock()
+	for l := range s.extras {
+		if l.uses == 0 {
+			l.uses = 1
+			s.mu.Unlock()
+			return l, nil
+		}
+	}
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return nil, s.closedFault()
+	}
+	l, err := s.dial(ctx, true)
+	if err != nil {
+		return nil, s.dialFault(err)
+	}
+	s.mu.Lock()
+	closed = s.closed
+	if !closed {
+		s.extras[l], l.uses = struct{}{}, 1
+	}
+	s.mu.Unlock()
+	if closed {
+		l.quit(ctx)
+		return nil, s.closedFault()
+	}
+	return l, nil
+}
+
+// loosen notes, with mu held, that one user less needs a line. An extra one that nobody needs is kept for the next wait, for a
+// while.
+func (s *Store) loosen(l *line) {
+	if l == nil || !l.extra {
+		return
+	}
+	if l.uses--; l.uses > 0 {
+		return
+	}
+	if _, ours := s.extras[l]; !ours {
+		return
+	}
+	l.freed = driver.Now()
+	time.AfterFunc(s.keepExtra(), func() { s.retire(l) })
+}
+
+func (s *Store) keepExtra() time.Duration { return min(s.ttl/2, 10*time.Second) }
+
+// retire closes an extra line that has not been used for a while.
+func (s *Store) retire(l *line) {
+	s.mu.Lock()
+	_, ours := s.extras[l]
+	free := ours && l.uses == 0 && driver.Now().Sub(l.freed) >= s.keepExtra() && !s.closed
+	if free {
+		delete(s.extras, l)
+	}
+	s.mu.Unlock()
+	if free {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		l.quit(ctx)
+	}
+}

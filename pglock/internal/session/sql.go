@@ -1,0 +1,68 @@
+package session
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tenurelock/tenure/pglock/internal/schema"
+)
+
+//go:embed sql/*.sql
+var sqlFiles embed.FS
+
+// waits are the statements that wait, by the form of the lock.
+var waits = [...]string{"wait", "wait_shared", "wait_pair", "wait_pair_shared"}
+
+// short are the statements that fit on a line, and those of the schema.
+var short = map[string]string{
+	"lock":             schema.Acquire,
+	"draw":             schema.Draw,
+	"wait":             "select pg_advisory_lock($1)",
+	"wait_shared":      "select pg_advisory_lock_shared($1)",
+	"wait_pair":        "select pg_advisory_lock(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)",
+	"wait_pair_shared": "select pg_advisory_lock_shared(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)",
+}
+
+// prepare prepares all statements on a new connection, in one exchange.
+func prepare(ctx context.Context, conn *pgx.Conn) error {
+	statements, err := statements()
+	if err != nil {
+		return err
+	}
+	pipeline := conn.PgConn().StartPipeline(ctx)
+	for name, text := range statements {
+		pipeline.SendPrepare(name, text, nil)
+	}
+	if err := pipeline.Sync(); err != nil {
+		return errors.Join(err, pipeline.Close())
+	}
+	for range statements {
+		if _, err := pipeline.GetResults(); err != nil {
+			return errors.Join(err, pipeline.Close())
+		}
+	}
+	return pipeline.Close()
+}
+
+func statements() (map[string]string, error) {
+	found := make(map[string]string, len(short)+20)
+	for name, text := range short {
+		found[name] = text
+	}
+	files, err := sqlFiles.ReadDir("sql")
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		text, err := sqlFiles.ReadFile("sql/" + file.Name())
+		if err != nil {
+			return nil, err
+		}
+		found[strings.TrimSuffix(file.Name(), ".sql")] = string(text)
+	}
+	return found, nil
+}

@@ -1,0 +1,2 @@
+-- Takes a lease off the list.
+delete from tenure.holding where session = $1 and acq = $2

@@ -1,0 +1,175 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/pglock/internal/wire"
+)
+
+// watcher asks over the main line which waits still wait: that proves them, since a grant is trusted from the last such
+// answer. It has a goroutine while somebody waits.
+type watcher struct {
+	s *Store
+
+	mu      sync.Mutex
+	waiting map[*claim]*waiting
+	runs    bool
+	changed chan struct{} // has an element when a wait has begun
+}
+
+// waiting is one wait in the server's queue.
+type waiting struct {
+	line   *line
+	lock   lock
+	began  driver.Instant
+	next   driver.Instant // when to ask
+	told   bool           // the watcher of the request has heard that it waits
+	judged driver.Instant // when those who hold it were last looked at
+	absent driver.Instant // since when the server has not known of the wait, without an answer
+}
+
+// firstLook is how long after its beginning a wait is asked about for the first time: most end before.
+const firstLook = 50 * time.Millisecond
+
+// interval is how often a wait is asked about.
+func (w *watcher) interval() time.Duration { return max(firstLook, w.s.ttl/8) }
+
+func (w *watcher) begin(c *claim, l *line, wanted lock) {
+	now := driver.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting == nil {
+		w.waiting, w.changed = make(map[*claim]*waiting), make(chan struct{}, 1)
+	}
+	w.waiting[c] = &waiting{line: l, lock: wanted, began: now, next: now.Add(min(firstLook, w.s.ttl/8)), judged: now}
+	if !w.runs {
+		w.runs = true
+		w.s.running.Add(1)
+		go w.run()
+	} else {
+		w.nudge()
+	}
+}
+
+func (w *watcher) end(c *claim) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waiting, c)
+}
+
+func (w *watcher) nudge() {
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (w *watcher) run() {
+	defer w.s.running.Done()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-timer.C:
+		case <-w.changed:
+		case <-w.s.context.Done():
+			return
+		}
+		timer.Reset(w.look())
+	}
+}
+
+// look asks about the waits that are due, and says when to look again. While nobody waits the goroutine rests.
+func (w *watcher) look() time.Duration {
+	now := driver.Now()
+	due := make(map[*claim]*waiting)
+	next := now.Add(time.Hour)
+	w.mu.Lock()
+	for c, at := range w.waiting {
+		if !now.Before(at.next) {
+			due[c] = at
+			at.next = now.Add(w.interval())
+		}
+		next = min(next, at.next)
+	}
+	w.mu.Unlock()
+	if len(due) > 0 {
+		w.ask(due)
+	}
+	return max(next.Sub(driver.Now()), time.Millisecond)
+}
+
+// ask asks the server which of the waits still wait.
+func (w *watcher) ask(due map[*claim]*waiting) {
+	ctx, cancel := context.WithTimeout(w.s.context, min(5*time.Second, w.s.ttl/3))
+	defer cancel()
+	pids := make([]int64, 0, len(due))
+	for _, at := range due {
+		pids = append(pids, at.line.backend.pid)
+	}
+	still := make(map[int64]bool)
+	main, err := w.s.mainLine(ctx)
+	if err != nil {
+		return
+	}
+	sent, err := main.query(ctx, "waiting", [][]byte{wire.AppendInt8s(nil, pids)}, func(values [][]byte) {
+		still[wire.ParseInt(values[0])] = true
+	})
+	if err != nil {
+		return
+	}
+	var old []int64
+	for c, at := range due {
+		if !w.prove(c, at, still[at.line.backend.pid], sent) {
+			continue
+		}
+		if !at.told {
+			at.told = true
+			w.tell(ctx, c, at)
+		}
+		if sent.Sub(at.judged) >= w.s.ttl {
+			at.judged = sent.Add(-w.s.ttl * 3 / 4) // from now on four times a TTL
+			old = append(old, at.line.backend.pid)
+		}
+	}
+	if len(old) > 0 {
+		_, _ = main.query(ctx, "stuck", [][]byte{wire.AppendInt8s(nil, old)}, nil)
+	}
+}
+
+// prove notes that a wait was still waiting when the question was sent. One of which the server does not know, and whose
+// answer has not come for long, has lost its connection.
+func (w *watcher) prove(c *claim, at *waiting, still bool, sent driver.Instant) bool {
+	w.mu.Lock()
+	current := w.waiting[c] == at
+	w.mu.Unlock()
+	if !current || !at.began.Before(sent) {
+		return false
+	}
+	if !still {
+		if at.absent.IsZero() {
+			at.absent = sent
+		} else if sent.Sub(at.absent) > w.s.ttl {
+			at.line.link.Close()
+		}
+		return false
+	}
+	at.absent = 0
+	w.s.mu.Lock()
+	defer w.s.mu.Unlock()
+	c.still = max(c.still, sent)
+	return true
+}
+
+// tell says for whom a request waits.
+func (w *watcher) tell(ctx context.Context, c *claim, at *waiting) {
+	report, err := w.s.who(ctx, at.lock)
+	if err == nil && len(report.Holders) > 0 {
+		c.watch.Queued(&report.Holders[0])
+	} else {
+		c.watch.Queued(nil)
+	}
+}

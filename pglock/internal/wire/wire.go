@@ -1,0 +1,224 @@
+// Package wire speaks PostgreSQL's extended protocol on one connection whose statements are all prepared: many of them in
+// one message, and answers that can be read on later when the reader had to go.
+//
+// The connection is opened, authenticated and set up by pgx, then taken over from it. Pgx's own pipeline would do, but for
+// two things: its calls own the socket until they return, so that a caller whose context ends must break the connection,
+// and nobody hears of the server's farewell on an idle one. Here a read that was interrupted goes on where it stopped.
+//
+// A Link is not safe for concurrent use, except for Interrupt and Close.
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
+)
+
+// ErrInterrupted says that the answer has not come whole yet: Collect again goes on with it.
+var ErrInterrupted = errors.New("not answered yet")
+
+// A BrokenError says that the connection is of no use any more.
+type BrokenError struct {
+	// Farewell says that the server has ended the session by itself, so that nothing of it is left there.
+	Farewell bool
+	Err      error
+}
+
+// Error says what broke it.
+func (e *BrokenError) Error() string { return e.Err.Error() }
+
+// Unwrap gives what broke it.
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// Handler takes the rows of an exchange. The values are only valid during the call.
+type Handler interface {
+	// Row is one row of the statement with that index in the exchange, in binary form.
+	Row(statement int, values [][]byte)
+	// Done says that the statement succeeded.
+	Done(statement int)
+	// Refused says that the server refused the statement. What came before it since the last Cut had no effect, except for
+	// session locks, and what comes after it up to the next one is not run.
+	Refused(statement int, err *pgconn.PgError)
+}
+
+// Link is one connection.
+type Link struct {
+	conn     net.Conn
+	front    *pgproto3.Frontend
+	pid      uint32
+	patience time.Time // the read deadline that is set; zero: none
+
+	interrupted atomic.Bool
+
+	// The exchange that is under way.
+	pending int   // statements sent
+	at      int   // the one whose answer is being read
+	cuts    []int // how many statements come before each Sync
+	synced  int   // how many of them have been answered
+}
+
+// Take takes a connection over from pgx, which must not be used any more. After an error it is closed.
+func Take(ctx context.Context, conn *pgx.Conn) (*Link, error) {
+	pg := conn.PgConn()
+	if err := pg.SyncConn(ctx); err != nil {
+		_ = conn.Close(ctx)
+		return nil, err
+	}
+	taken, err := pg.Hijack()
+	if err != nil {
+		_ = conn.Close(ctx)
+		return nil, err
+	}
+	_ = taken.Conn.SetDeadline(time.Time{})
+	return &Link{conn: taken.Conn, front: taken.Frontend, pid: taken.PID}, nil
+}
+
+// binaryOnly is the format of all parameters and results.
+var binaryOnly = []int16{pgx.BinaryFormatCode}
+
+// Add puts a prepared statement into the exchange that Send will send.
+func (l *Link) Add(statement string, params ...[]byte) {
+	l.front.SendBind(&pgproto3.Bind{
+		PreparedStatement: statement, ParameterFormatCodes: binaryOnly, Parameters: params, ResultFormatCodes: binaryOnly,
+	})
+	l.front.SendExecute(&pgproto3.Execute{})
+	l.pending++
+}
+
+// Cut ends a transaction in the middle of the exchange: what is added after it does not suffer from an error before it.
+func (l *Link) Cut() {
+	l.front.SendSync(&pgproto3.Sync{})
+	l.cuts = append(l.cuts, l.pending)
+}
+
+// Send sends what was added. It does not block where the last exchange has been answered, since little is sent at a time.
+func (l *Link) Send() error {
+	l.Cut()
+	if err := l.front.Flush(); err != nil {
+		return &BrokenError{Err: err}
+	}
+	return nil
+}
+
+// Collect reads the answers until all have come, by the given time (zero: however long it takes), or until Interrupt. Nil:
+// the exchange is over. [ErrInterrupted]: call it again. A *[BrokenError]: the link is dead.
+func (l *Link) Collect(h Handler, by time.Time) error {
+	if err := l.expect(by); err != nil {
+		return err
+	}
+	for l.synced < len(l.cuts) {
+		message, err := l.front.Receive()
+		if err != nil {
+			return l.failure(err)
+		}
+		switch m := message.(type) {
+		case *pgproto3.DataRow:
+			h.Row(l.at, m.Values)
+		case *pgproto3.CommandComplete:
+			h.Done(l.at)
+			l.at++
+		case *pgproto3.ErrorResponse:
+			if err := farewell(m); err != nil {
+				return err
+			}
+			h.Refused(l.at, pgconn.ErrorResponseToPgError(m))
+		case *pgproto3.ReadyForQuery:
+			l.at = l.cuts[l.synced] // those that an error made the server skip have no answer
+			l.synced++
+		}
+	}
+	l.pending, l.at, l.cuts, l.synced = 0, 0, l.cuts[:0], 0
+	return nil
+}
+
+// farewell is the error if the server ends the session with this one.
+func farewell(m *pgproto3.ErrorResponse) error {
+	severity := m.SeverityUnlocalized
+	if severity == "" {
+		severity = m.Severity
+	}
+	if severity != "FATAL" && severity != "PANIC" {
+		return nil
+	}
+	return &BrokenError{Farewell: true, Err: pgconn.ErrorResponseToPgError(m)}
+}
+
+// Idle waits, while no exchange is under way, until the connection breaks, which is the error, until the given time, or
+// until Interrupt: [ErrInterrupted].
+func (l *Link) Idle(by time.Time) error {
+	if err := l.expect(by); err != nil {
+		return err
+	}
+	for {
+		message, err := l.front.Receive()
+		if err != nil {
+			return l.failure(err)
+		}
+		if m, ok := message.(*pgproto3.ErrorResponse); ok {
+			if err := farewell(m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// slack is how much earlier or later than asked for a read may be given up: setting a deadline costs more than reading.
+const slack = 2 * time.Millisecond
+
+// expect sets the read deadline, unless it is near enough to what is wanted, or an interrupt has been asked for.
+func (l *Link) expect(by time.Time) error {
+	if d := by.Sub(l.patience); by.IsZero() != l.patience.IsZero() || d > slack || d < -slack {
+		if err := l.conn.SetReadDeadline(by); err != nil {
+			return &BrokenError{Err: err}
+		}
+		l.patience = by
+	}
+	if l.interrupted.Swap(false) {
+		l.patience = longAgo
+		return ErrInterrupted
+	}
+	return nil
+}
+
+var longAgo = time.Unix(1, 0)
+
+// Interrupt makes a Collect or Idle that runs, or else the next one, return ErrInterrupted. It may be called at any time.
+func (l *Link) Interrupt() {
+	l.interrupted.Store(true)
+	_ = l.conn.SetReadDeadline(longAgo)
+}
+
+func (l *Link) failure(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		l.interrupted.Store(false)
+		l.patience = longAgo // so that the next one sets it anew, also where an old Interrupt came late
+		return ErrInterrupted
+	}
+	return &BrokenError{Err: fmt.Errorf("the connection broke: %w", err)}
+}
+
+// PID is the backend's process id as the connection's key data told it; zero where it did not.
+func (l *Link) PID() uint32 { return l.pid }
+
+// Close closes the socket. The server then ends the session, and frees its locks, as soon as it reads that.
+func (l *Link) Close() { _ = l.conn.Close() }
+
+// Farewell ends the session in order: whatever was sent before is carried out first.
+func (l *Link) Farewell() {
+	l.front.Send(&pgproto3.Terminate{})
+	_ = l.conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_ = l.front.Flush()
+	l.Close()
+}
+
+// Int8 gives a parameter of type bigint.
+func Int8(v int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(v)) }
