@@ -27,6 +27,8 @@ var (
 	ErrUnavailable = errors.New("the store is unavailable")
 	// ErrUnknown: a request may have taken effect, but its answer is missing. Tenure cleans up behind it.
 	ErrUnknown = errors.New("the outcome is unknown")
+	// ErrAsked: somebody asked the holder to give the lease up, through the store. It is the cause within a [LostError].
+	ErrAsked = errors.New("its holder was asked to give it up")
 	// ErrMaxHold: the lease was held for as long as [Options.MaxHold] allows. It is the cause within a [LostError].
 	ErrMaxHold = errors.New("it was held for as long as MaxHold allows")
 	// ErrUnsupported: the store cannot do what was asked for.

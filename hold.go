@@ -193,6 +193,17 @@ func (h *hold) Lost(cause error) {
 	l.locker.group.remove(l)
 }
 
+// Asked ends the lease because somebody asked for its name. The grant is given back when the holder has ended its work and
+// releases, as with any lease that ends before its grant.
+func (h *hold) Asked(by string) {
+	h.mu.Lock()
+	lease := h.lease
+	h.mu.Unlock()
+	if lease != nil {
+		h.cut(lease, fmt.Errorf("%w, by %s", ErrAsked, by))
+	}
+}
+
 // expire has a condemned hold cleaned up, when the store would pass it on by itself.
 func (h *hold) expire() {
 	h.mu.Lock()

@@ -76,6 +76,9 @@ type Watcher interface {
 	Queued(holder *Holder)
 	// Lost says that the grant is gone, and why.
 	Lost(cause error)
+	// Asked says that somebody, described by text, asked the holder to give the grant up. It is still the session's: the
+	// caller ends the work, and gives it back.
+	Asked(by string)
 }
 
 // Holder describes who holds a name or waits for it.

@@ -101,6 +101,7 @@ func child(args []string) int {
 type said struct{}
 
 func (said) Queued(*driver.Holder) { fmt.Println("queued") }
+func (said) Asked(string)          {}
 func (said) Lost(cause error)      { fmt.Println("lost", cause) }
 
 func childHolds(dir, name, mode string, while func()) error {

@@ -44,4 +44,5 @@ func ExampleOpen() {
 type quiet struct{}
 
 func (quiet) Queued(*driver.Holder) {}
+func (quiet) Asked(string)          {}
 func (quiet) Lost(error)            {}

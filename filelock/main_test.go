@@ -80,6 +80,7 @@ func newWatch() *watch {
 }
 
 func (w *watch) Queued(h *driver.Holder) { w.queued <- h }
+func (w *watch) Asked(string)            {}
 func (w *watch) Lost(cause error)        { w.lost <- cause }
 
 var lastAcq atomic.Uint64

@@ -46,6 +46,8 @@ type watch struct {
 
 func newWatch() *watch { return &watch{waits: make(chan struct{}), lost: make(chan error, 1)} }
 
+func (w *watch) Asked(string) {}
+
 func (w *watch) Queued(holder *driver.Holder) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 type silent struct{}
 
 func (silent) Queued(*driver.Holder) {}
+func (silent) Asked(string)          {}
 func (silent) Lost(error)            {}
 
 func request(name string) driver.Request {

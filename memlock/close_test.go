@@ -156,6 +156,7 @@ type callsBack struct {
 }
 
 func (c callsBack) Queued(*driver.Holder) { c.Lost(nil) }
+func (c callsBack) Asked(string)          { c.Lost(nil) }
 
 func (c callsBack) Lost(error) {
 	r, _ := c.s.Inspect(context.Background(), "x")

@@ -13,6 +13,7 @@ import (
 type quiet struct{}
 
 func (quiet) Queued(*driver.Holder) {}
+func (quiet) Asked(string)          {}
 func (quiet) Lost(error)            {}
 
 // Two sessions on one memory exclude each other, as two processes would. A program uses tenure.New over the store; this

@@ -43,6 +43,8 @@ type watch struct {
 	lost   []error
 }
 
+func (w *watch) Asked(string) {}
+
 func (w *watch) Queued(holder *driver.Holder) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -11,6 +11,16 @@
 //	file:locks               the same, relative to the working directory
 //	/var/lib/locks, ./locks  a plain path, absolute or beginning with a dot; nothing is decoded
 //	memory:                  the memory of this process (package memlock): it excludes nobody outside
+//	postgres://user@host/db  a PostgreSQL database (package pglock); postgresql:// is the same
+//
+// A PostgreSQL URL is read as psql and pgx read it: several hosts, sslmode and other settings behind a question mark, PGHOST,
+// PGPASSWORD, ~/.pgpass and the like for what it does not say. Two more settings are Tenure's:
+//
+//	?tenure_mode=rows        lease rows in place of session locks: for poolers that share sessions, and to bear restarts
+//	?tenure_pooler=session   the address is a pooler that keeps one server session for each client, as PgBouncer does with
+//	                         pool_mode = session; otherwise session locks refuse poolers
+//
+// The TTL of session locks belongs to the session: it is [Options].TTL, and a Locker cannot have another.
 //
 // A word without a scheme is refused, since it is more often a mistake than a directory: write ./word. Errors never
 // repeat a URL, which may hold a password.

@@ -18,11 +18,10 @@ import (
 var ErrURL = errors.New("not a store's URL")
 
 // known is what an error offers.
-const known = "file:///directory, file:directory, /directory, ./directory or memory:"
+const known = "postgres://user@host/database, file:///directory, file:directory, /directory, ./directory or memory:"
 
 // elsewhere are the schemes of stores for which this build has no driver.
 var elsewhere = map[string]string{
-	"postgres": "PostgreSQL", "postgresql": "PostgreSQL",
 	"redis": "Redis", "rediss": "Redis", "redis+sentinel": "Redis", "redis+cluster": "Redis", "valkey": "Redis",
 	"etcd": "etcd", "etcds": "etcd",
 }
@@ -35,29 +34,55 @@ type Options struct {
 
 // Store opens the store that a URL names. An error that wraps [ErrURL] says that the URL is wrong; any other comes from
 // the store.
-func Store(_ context.Context, address string, opts Options) (driver.Store, error) {
-	if dir, ok := plainPath(address); ok {
-		return directory(dir, opts)
+func Store(ctx context.Context, address string, opts Options) (driver.Store, error) {
+	kind, err := Kind(address)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case Postgres:
+		return postgres(ctx, address, opts)
+	case Memory:
+		return memory(address, opts)
+	}
+	dir, ok := plainPath(address)
+	if !ok {
+		if dir, err = fileURL(address); err != nil {
+			return nil, err
+		}
+	}
+	return directory(dir, opts)
+}
+
+// The kinds of stores that a URL can name.
+const (
+	Directory = "directory"
+	Memory    = "memory"
+	Postgres  = "postgres"
+)
+
+// Kind says which kind of store a URL names. It looks at the scheme alone; the error wraps [ErrURL].
+func Kind(address string) (string, error) {
+	if _, ok := plainPath(address); ok {
+		return Directory, nil
 	}
 	scheme, _, found := strings.Cut(address, ":")
 	scheme = strings.ToLower(scheme)
 	switch {
 	case address == "":
-		return nil, wrong("it is empty; %s are right", known)
+		return "", wrong("it is empty; %s are right", known)
 	case !found || !isScheme(scheme):
-		return nil, wrong("it has no scheme; %s are right", known)
+		return "", wrong("it has no scheme; %s are right", known)
+	case scheme == "postgres", scheme == "postgresql":
+		return Postgres, nil
 	case scheme == "file":
-		dir, err := fileURL(address)
-		if err != nil {
-			return nil, err
-		}
-		return directory(dir, opts)
+		return Directory, nil
 	case scheme == "memory":
-		return memory(address, opts)
+		return Memory, nil
 	case elsewhere[scheme] != "":
-		return nil, wrong("%q means %s, for which this build has no driver; %s are right", scheme, elsewhere[scheme], known)
+		return "", wrong("%q means %s, for which this build has no driver; %s are right", scheme, elsewhere[scheme], known)
 	}
-	return nil, wrong("nobody knows the scheme %q; %s are right", scheme, known)
+	return "", wrong("nobody knows the scheme %q; %s are right", scheme, known)
 }
 
 func directory(dir string, opts Options) (driver.Store, error) {

@@ -39,6 +39,10 @@ type Options struct {
 	// the hook of the same name of a pgxpool.Config.
 	BeforeConnect func(context.Context, *pgx.ConnConfig) error
 
+	// Keep is for how long rows of the schema stay that nobody uses: names, lease rows. They go by and by, in batches; a
+	// lease row that comes back is numbered above the clock. In whole days; default 30 days, negative: for ever.
+	Keep time.Duration
+
 	// The rest is for Sessions.
 
 	// SessionPooler says that a pooler is in between which keeps one server session for each client connection for as long
@@ -83,6 +87,12 @@ func (o Options) complete() (Options, error) {
 	case o.Waits < 0:
 		o.Waits = 0
 	}
+	switch {
+	case o.Keep == 0:
+		o.Keep = defaultKeep
+	case o.Keep > 0 && o.Keep < day:
+		return o, fmt.Errorf("pglock: Options.Keep %v; at least a day is needed, and %v is usual", o.Keep, defaultKeep)
+	}
 	if o.Waited <= 0 {
 		o.Waited = 32
 	}
@@ -91,6 +101,13 @@ func (o Options) complete() (Options, error) {
 	}
 	return o, nil
 }
+
+const (
+	day         = 24 * time.Hour
+	defaultKeep = 30 * day
+)
+
+func (o Options) keepDays() int { return int(o.Keep / day) }
 
 // maxTTL keeps all timeouts of the server within their type, milliseconds in 31 bits.
 const maxTTL = 24 * time.Hour

@@ -29,5 +29,6 @@ func newRows(ctx context.Context, dialer *connect.Dialer, opts Options) (driver.
 		},
 		TTL:     opts.TTL,
 		Address: dialer.Address(),
+		Keep:    opts.Keep,
 	})
 }

@@ -17,6 +17,8 @@ import (
 // Store is a session of this process with a PostgreSQL database, for tenure.New. It is safe for concurrent use.
 type Store struct {
 	driver.Store
+	dialer *connect.Dialer
+	mode   Mode
 }
 
 var (
@@ -99,12 +101,13 @@ func New(ctx context.Context, config *pgx.ConnConfig, opts Options) (*Store, err
 	} else {
 		store, err = session.New(ctx, dialer, session.Options{
 			TTL: opts.TTL, Waits: opts.Waits, Waited: opts.Waited, MaxLocks: opts.MaxLocks, Turn: longestWait, Pooler: opts.SessionPooler,
+			Keep: opts.keepDays(),
 		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("pglock: %w", err)
 	}
-	return &Store{store}, nil
+	return &Store{store, dialer, opts.Mode}, nil
 }
 
 // Descriptors duplicates the socket of the connection that holds a grant. A grant of mode Rows depends on none.

@@ -38,7 +38,7 @@ func (p *performance) inTrouble() func(string, error) {
 	}
 	var once sync.Once
 	return func(_ string, err error) {
-		once.Do(func() { speak("waiting: %v", err) })
+		once.Do(func() { speak("waiting: %s", inOneLine(withoutPackage(err.Error()))) })
 	}
 }
 

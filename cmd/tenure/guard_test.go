@@ -19,6 +19,7 @@ import (
 
 	"github.com/tenurelock/tenure"
 	"github.com/tenurelock/tenure/cmd/tenure/internal/group"
+	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/filelock"
 )
 
@@ -102,18 +103,25 @@ func expectStatus(t *testing.T, cmd *exec.Cmd, want int) {
 
 // contest is a wrapper against a successor in this process.
 type contest struct {
-	dir, name string
-	locker    *tenure.Locker
-	ticks     string
+	store, name string
+	locker      *tenure.Locker
+	ticks       string
 }
 
+// many has contests over a directory.
 func many(t *testing.T, runs int, try func(*testing.T, *contest, int)) {
-	build(t)
 	dir := t.TempDir()
 	store, err := filelock.Open(dir, filelock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	manyOver(t, dir, store, runs, try)
+}
+
+// manyOver has contests over the store at an address; store is the successor's session with it.
+func manyOver(t *testing.T, address string, store driver.Store, runs int, try func(*testing.T, *contest, int)) {
+	build(t)
+	dir := t.TempDir()
 	locker, err := tenure.New(store, tenure.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +136,7 @@ func many(t *testing.T, runs int, try func(*testing.T, *contest, int)) {
 			t.Parallel()
 			for number := lane; number < runs && !t.Failed(); number += beside {
 				name := fmt.Sprintf("contest-%d", number)
-				try(t, &contest{dir, name, locker, filepath.Join(dir, name+".ticks")}, number)
+				try(t, &contest{address, name, locker, filepath.Join(dir, name+".ticks")}, number)
 			}
 		})
 	}
@@ -167,7 +175,7 @@ func (c *contest) start(t *testing.T, flags []string, ticker ...string) *exec.Cm
 // command is a wrapper whose command's child ticks.
 func (c *contest) command(flags []string, ticker ...string) *exec.Cmd {
 	line := strings.Join(append(append([]string{built.ticker}, ticker...), c.ticks), " ") + " & wait"
-	args := append([]string{"run", "--store", c.dir}, flags...)
+	args := append([]string{"run", "--store", c.store}, flags...)
 	cmd := exec.Command(built.tenure, append(args, c.name, "--", "sh", "-c", line)...)
 	cmd.Stderr = &words{}
 	cmd.WaitDelay = patience // for whatever should have ended with it

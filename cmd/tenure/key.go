@@ -15,7 +15,8 @@ func newKey() *cobra.Command {
 		Short: "Print what a name is called in the store",
 		Long: "Print two lines: the store's own key of a name, and the name's number.\n\n" +
 			"Names with one key exclude each other. The number is what programs in any language can compute: the first eight\n" +
-			"bytes of the SHA-256 of the name, big-endian, as a signed 64-bit integer. It is the advisory lock key in PostgreSQL.",
+			"bytes of the SHA-256 of the name, big-endian, as a signed 64-bit integer. It is the advisory lock key in PostgreSQL,\n" +
+			"but for names that begin with pgkey: and stand for a key of their own.",
 		Example: "  tenure key report/daily",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,13 +26,20 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(checked{m})
 }
 
-// checked removes what was built, after the tests.
+// checked stops and removes what the tests share, after them.
 type checked struct{ m *testing.M }
 
-func (c checked) Run() int {
+func (c checked) Run() (code int) {
 	defer func() {
 		if built.dir != "" {
 			_ = os.RemoveAll(built.dir)
+		}
+		if shared.server == nil {
+			return
+		}
+		if err := shared.server.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
 		}
 	}()
 	return c.m.Run()

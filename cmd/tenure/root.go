@@ -26,6 +26,6 @@ func newRoot() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%v (see \"%s --help\")", err, cmd.CommandPath())
 	})
-	root.AddCommand(newRun(), newKey(), newVersion(), newMan())
+	root.AddCommand(newRun(), newInit(), newKey(), newVersion(), newMan())
 	return root
 }

@@ -18,15 +18,22 @@ import (
 
 // The scripts in testdata/script say what a user sees. Each has a store of its own.
 func TestScripts(t *testing.T) {
+	runScripts(t, "testdata/script", func(env *testscript.Env) error {
+		env.Setenv("TENURE_STORE", filepath.Join(env.WorkDir, "locks"))
+		return nil
+	})
+}
+
+func runScripts(t *testing.T, dir string, setup func(*testscript.Env) error) {
+	t.Helper()
 	build(t)
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Setenv("TENURE_STORE", filepath.Join(env.WorkDir, "locks"))
 			env.Setenv("PATH", built.dir+string(filepath.ListSeparator)+env.Getenv("PATH"))
-			return nil
+			return setup(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": status,

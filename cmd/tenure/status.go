@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenurelock/tenure"
@@ -53,11 +54,30 @@ func judge(err error) (status int, text string) {
 	if err == nil {
 		return 0, ""
 	}
-	text = strings.TrimSuffix(strings.TrimPrefix(err.Error(), "tenure: "), ": "+tenure.ErrInvalid.Error())
+	text = strings.TrimSuffix(inOneLine(withoutPackage(err.Error())), ": "+tenure.ErrInvalid.Error())
 	if fail := (*failure)(nil); errors.As(err, &fail) {
 		return fail.status, text
 	}
 	return statusOf(err), text
+}
+
+// withoutPackage leaves out which package an error is from: its user has a command.
+func withoutPackage(text string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(text, "tenure: "), "pglock: ")
+}
+
+// inOneLine joins the lines of an error, such as one for each address that was tried, and says nothing twice.
+func inOneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) < 2 {
+		return text
+	}
+	return lines[0] + " " + strings.Join(lines[1:], "; ")
 }
 
 // statusOf gives the status of an error of the library. What is left over is cobra's: an unknown command, too many

@@ -21,7 +21,7 @@ type address string
 
 func (a *address) add(cmd *cobra.Command) {
 	cmd.Flags().VarP(a, "store", "s",
-		"where the locks are: file:///directory, or a path (default: $"+storeVariable+", or else the user's state directory)")
+		"where the locks are: postgres://user@host/database, file:///directory, or a path (default: $"+storeVariable+", or else the user's state directory)")
 }
 
 // Set takes the flag's value. An empty one comes from a script whose variable is not set: the default would be another
@@ -34,6 +34,14 @@ func (a *address) Set(text string) error {
 	return nil
 }
 
+// named is the address that the flag or the environment gives, empty for the default.
+func (a *address) named() string {
+	if *a != "" {
+		return string(*a)
+	}
+	return os.Getenv(storeVariable)
+}
+
 // String gives the value.
 func (a *address) String() string { return string(*a) }
 
@@ -42,10 +50,7 @@ func (*address) Type() string { return "url" }
 
 // open opens the store that the flag, or the environment, or nobody names.
 func (a *address) open(ctx context.Context, ttl time.Duration) (driver.Store, error) {
-	named := string(*a)
-	if named == "" {
-		named = os.Getenv(storeVariable)
-	}
+	named := a.named()
 	opts := open.Options{TTL: ttl}
 	var store driver.Store
 	var err error
@@ -58,7 +63,7 @@ func (a *address) open(ctx context.Context, ttl time.Duration) (driver.Store, er
 	case errors.Is(err, open.ErrURL):
 		return nil, usage("open the store: %w", err)
 	case err != nil:
-		return nil, &failure{statusUnavailable, fmt.Errorf("open the store: %w", err)}
+		return nil, &failure{statusUnavailable, fmt.Errorf("open the store: %s", withoutPackage(err.Error()))}
 	}
 	return store, nil
 }

@@ -20,6 +20,7 @@ const ttl = 10 * time.Second
 type deaf struct{}
 
 func (deaf) Queued(*driver.Holder) {}
+func (deaf) Asked(string)          {}
 func (deaf) Lost(error)            {}
 
 func request(acq uint64) *driver.Request {

@@ -20,6 +20,8 @@ type watch struct {
 
 func newWatch() *watch { return &watch{waits: make(chan struct{}), lost: make(chan error, 1)} }
 
+func (w *watch) Asked(string) {}
+
 func (w *watch) Queued(h *driver.Holder) {
 	w.once.Do(func() {
 		w.behind = h

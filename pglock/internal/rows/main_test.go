@@ -34,7 +34,7 @@ func testMain(m *testing.M) int {
 	}
 	// Rules wait more than they work, but a machine that is too busy breaks their promises about time. The command line
 	// comes after it.
-	_ = flag.Set("test.parallel", "6")
+	_ = flag.Set("test.parallel", "8")
 	code := m.Run()
 	if err := server.Close(); err != nil {
 		fmt.Println(err)

@@ -110,7 +110,7 @@ func TestNumberAtItsEnd(t *testing.T) {
 	}
 }
 
-// TestRenewalShortensNothing: an earlier proof may rest on the later end.
+// TestRenewalShortensNothing, since an earlier proof may rest on the later end; and nobody renews what is another's.
 func TestRenewalShortensNothing(t *testing.T) {
 	t.Parallel()
 	url := database(t, server)
@@ -121,6 +121,15 @@ func TestRenewalShortensNothing(t *testing.T) {
 	}
 	if left := ask[int](t, url, "select extract(minute from expires - clock_timestamp())::int from tenure.lease"); left < 58 {
 		t.Errorf("%d minutes are left of an hour", left)
+	}
+	before := ask[time.Time](t, url, "select expires from tenure.lease")
+	stranger := *held
+	stranger.req.Acq += 1 << 40
+	if _, err := stranger.renew(2 * time.Hour); !errors.Is(err, driver.ErrNotOurs) {
+		t.Errorf("a renewal by another acquisition: %v", err)
+	}
+	if after := ask[time.Time](t, url, "select expires from tenure.lease"); !after.Equal(before) {
+		t.Error("a renewal by another acquisition pushed out the end")
 	}
 }
 

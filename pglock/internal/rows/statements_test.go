@@ -143,6 +143,32 @@ func TestEveryQueryExecMode(t *testing.T) {
 	}
 }
 
+// TestSentIsBeforeTheFirstByte: no answer comes sooner after its proof's sending than the way takes.
+func TestSentIsBeforeTheFirstByte(t *testing.T) {
+	t.Parallel()
+	direct := database(t, server)
+	url, proxy := through(t, direct)
+	s, other := open(t, url), open(t, direct)
+	holder := other.take(t, "y")
+	const way = 100 * time.Millisecond
+	proxy.Delay(way)
+	check := func(what string, proof driver.Proof, valid time.Duration) {
+		if took := driver.Now().Sub(proof.Sent); took < 2*way || proof.Valid != valid {
+			t.Errorf("%s: sent %v before the answer over a way of %v and back, valid for %v", what, took, way, proof.Valid)
+		}
+	}
+	held := s.take(t, "x")
+	check("a grant", held.grant.Proof, time.Minute)
+	proof, err := held.renew(time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("a renewal", proof, time.Hour)
+	waiter := s.claim(t, "y").waits(t.Context())
+	holder.releases()
+	check("a grant to a waiter", waiter.got(prompt).grant.Proof, time.Minute)
+}
+
 // TestMigrated: what pglock.Migrate makes is what the statements need, twice over.
 func TestMigrated(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// firstPause is before the second question; it doubles from then on.
+	// firstPause is before the second question; it grows by half from then on, so that a name that has come free is found
+	// within half the time that was waited for it.
 	firstPause = 20 * time.Millisecond
 	// maxPause is the longest pause of who only asks, and maxRest of who is also woken. Neither is longer than a quarter of
 	// the TTL.
@@ -146,7 +147,7 @@ func (p *pace) next(q *question) time.Duration {
 		p.now = min(4*p.now, p.mostRest)
 	} else {
 		pause = min(pause, p.most) // it may have listened until now
-		p.now = min(2*p.now, p.most)
+		p.now = min(p.now*3/2, p.most)
 	}
 	v := &q.verdict
 	switch {

@@ -40,7 +40,7 @@ func TestScenariosSeeMutants(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			test.mutant.clients = 12
+			test.mutant.clients = 6
 			err := test.run(newWorld(t, test.ahead, test.mutant))
 			if err == nil {
 				t.Error("no scenario has noticed")

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
 
 // Acquire asks for one grant.
@@ -136,6 +137,7 @@ func (s *Store) submit(ctx context.Context, l *line, c *claim, a *ask) error {
 	err := l.do(ctx, a)
 	switch {
 	case err == nil:
+		s.unasked(c, a)
 		return nil
 	case errors.Is(err, errLeft):
 		a.free()
@@ -148,6 +150,19 @@ func (s *Store) submit(ctx context.Context, l *line, c *claim, a *ask) error {
 	}
 	<-a.done // it was granted in the same instant
 	return nil
+}
+
+// unasked notes that no answer to a claim's ask will come, if its line broke.
+func (s *Store) unasked(c *claim, a *ask) {
+	var broken *wire.BrokenError
+	if !errors.As(a.err, &broken) {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.asked = false; c.state == left {
+		s.end(c)
+	}
 }
 
 // grant makes a grant of a lock that was taken, with a number below the ceiling.

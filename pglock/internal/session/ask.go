@@ -26,6 +26,7 @@ type ask struct {
 	claim *claim // whose lock it is about; nil of toBeat and toQuery
 	lock  lock
 	slots []slot // of toSlot
+	again bool   // of toLock: the session has it already, as a reader; the line sets it
 
 	statement string // of toQuery
 	params    [][]byte

@@ -23,6 +23,7 @@ type claim struct {
 	proved driver.Instant // the last proof of it was sent then
 	still  driver.Instant // of a wait: the last question that was answered "still waiting" was sent then
 	listed bool           // it is in tenure.holding
+	wanted bool           // its holder has been asked to give it up
 	asked  bool           // the line owes an answer
 	unlock bool           // the line has been asked to give it back
 }
@@ -123,9 +124,12 @@ func (s *Store) answered(c *claim, a *ask) {
 func (s *Store) leave(c *claim) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.state == asking {
+	switch {
+	case c.state == asking && c.asked:
 		c.state = left
 		s.cancelWait(c)
+	case c.state == asking: // its line broke, and with that it is over
+		s.end(c)
 	}
 	return c.state != held
 }
@@ -135,7 +139,7 @@ func (s *Store) leave(c *claim) bool {
 func (s *Store) broke(l *line, cause error) {
 	var lost []driver.Watcher
 	s.mu.Lock()
-	ghost := &ghost{backend: l.backend, until: l.x.sent.Add(s.ttl + ghostSlack), acqs: make(map[uint64]bool)}
+	ghost := &ghost{backend: l.backend, until: l.x.sent.Add(2*s.ttl + ghostSlack), acqs: make(map[uint64]bool)}
 	for _, c := range s.claims {
 		if c.line != l {
 			continue
@@ -144,7 +148,8 @@ func (s *Store) broke(l *line, cause error) {
 		if c.state == held {
 			lost = append(lost, c.watch)
 		}
-		if c.state != asking { // the caller of that one hears of it, and forgets it
+		c.asked = false        // no answer will come
+		if c.state != asking { // the caller of that one hears of it, and drops it
 			s.end(c)
 		}
 	}

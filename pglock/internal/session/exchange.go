@@ -81,11 +81,16 @@ func (x *exchange) compose(link *wire.Link, alike []*ask) {
 		x.add(link, lone[v], v, alike, x.int8(first.lock.bits))
 	case v == toLock || v == toUnlock:
 		keys, forms := x.arrays[0][:0], x.arrays[1][:0]
+		statement := many[v]
 		for _, a := range alike {
-			keys, forms = append(keys, a.lock.bits), append(forms, a.lock.form)
+			form := a.lock.form
+			if a.again {
+				statement, form = "lock_again", form|again
+			}
+			keys, forms = append(keys, a.lock.bits), append(forms, form)
 		}
 		x.arrays = [2][]int64{keys, forms}
-		x.add(link, many[v], v, alike, x.int8s(keys), x.int8s(forms))
+		x.add(link, statement, v, alike, x.int8s(keys), x.int8s(forms))
 	default:
 		for i := range alike {
 			x.single(link, alike[i:i+1])

@@ -18,7 +18,8 @@ type ghost struct {
 	until   driver.Instant  // the server has ended it by then
 }
 
-// ghostSlack is how much later than its timeout the server may end an idle session.
+// A ghost's last request may run up to a TTL after it was sent, and the session is idle for a TTL after that. ghostSlack is
+// how much later than its timeout the server may end it.
 const ghostSlack = time.Second
 
 // lay ends a ghost at the server, over the main line. Nil: it is gone, and with it all that it held.

@@ -56,7 +56,7 @@ func (s *Store) holders(wanted lock, granted bool, values [][]byte) []driver.Hol
 	if own := s.own(wanted, shared, granted, backend); len(own) > 0 {
 		return own
 	}
-	h, ours := parseApplicationName(string(values[3]))
+	h, ours := ParseApplicationName(string(values[3]))
 	if !ours {
 		h = driver.Holder{Foreign: true, Program: string(values[3])}
 	}

@@ -18,6 +18,7 @@ type lock struct {
 const (
 	sharing = 1
 	pair    = 2
+	again   = 4 // in a statement only: shared, by a session that has it so already
 )
 
 // lockOf reads a store's key, as key.Key.String wrote it.

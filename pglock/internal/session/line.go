@@ -114,8 +114,11 @@ func (l *line) do(ctx context.Context, a *ask) error {
 // send begins an exchange. The turn is ours.
 func (l *line) send(batch []*ask) error {
 	l.x.had = len(l.keys)
-	for _, a := range batch {
-		if a.verb == toSlot { // the server would grant this session what it has already
+	for _, a := range batch { // the server would grant this session what it has already
+		switch a.verb {
+		case toLock:
+			a.again = a.lock.form&sharing != 0 && l.keys[a.lock] > 0
+		case toSlot:
 			a.slots = slices.DeleteFunc(a.slots, func(s slot) bool { return l.keys[s.lock] > 0 })
 		}
 	}

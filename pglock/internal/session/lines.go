@@ -110,6 +110,9 @@ func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (backe
 		if err := s.tokens.ready(ctx, conn.Conn); err != nil {
 			return b, err
 		}
+		if err := s.tidy(ctx, conn.Conn); err != nil {
+			return b, err
+		}
 	}
 	if err := s.settle(ctx, conn, extra); err != nil {
 		return b, err

@@ -63,7 +63,7 @@ func open(ctx context.Context, url string, set ...func(*Options)) (*Store, error
 	if err != nil {
 		return nil, err
 	}
-	opts := Options{TTL: 10 * time.Second, Waits: 8, Waited: 32, MaxLocks: 5000, Turn: time.Minute}
+	opts := Options{TTL: 10 * time.Second, Waits: 8, Waited: 32, MaxLocks: 5000, Turn: time.Minute, Keep: 30}
 	for _, s := range set {
 		s(&opts)
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"sync"
+	"time"
 
 	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
@@ -10,6 +11,7 @@ import (
 // heartbeat.
 type names struct {
 	mu      sync.Mutex
+	since   time.Time // when noted was begun
 	noted   map[string]bool
 	pending []named
 }
@@ -33,14 +35,23 @@ func (n *names) note(l lock, name string) {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if n.noted == nil || len(n.noted) >= maxNoted {
+		n.noted, n.since = make(map[string]bool), time.Now()
+	}
 	if n.noted[name] || len(n.pending) >= maxPending {
 		return
 	}
-	if n.noted == nil || len(n.noted) >= maxNoted {
-		n.noted = make(map[string]bool)
-	}
 	n.noted[name] = true
 	n.pending = append(n.pending, named{l.bits, name})
+}
+
+// refresh has all names noted anew once they were noted for a day, so that those in use do not look unused.
+func (n *names) refresh() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.noted != nil && time.Since(n.since) > 24*time.Hour {
+		n.noted = nil
+	}
 }
 
 // ask gives a statement that writes what is pending; nil if nothing is. Should it fail, those names stay unwritten.

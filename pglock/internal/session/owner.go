@@ -184,8 +184,11 @@ func (l *line) listen() error {
 		return err
 	}
 	if !by.IsZero() && !driver.Now().Before(due) {
-		a := newAsk(toBeat)
-		l.queue = append(l.queue, a) // nobody waits for it: its channel has room for the answer
+		// Nobody waits for them: their channels have room for the answer.
+		l.queue = append(l.queue, newAsk(toBeat))
+		if names := l.s.names.ask(); names != nil && !l.extra {
+			l.queue = append(l.queue, names)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -29,9 +30,10 @@ func (l *line) reconcile() error {
 			if l.keys[a.lock] > 1 {
 				return unsure(a.err)
 			}
-			if !has[a.lock] {
-				a.err, a.ok = nil, true
+			if has[a.lock] { // nobody will ask again
+				surplus = append(surplus, &ask{verb: toUnlock, lock: a.lock})
 			}
+			a.err, a.ok = nil, true
 		case toLock, toWait:
 			surplus, err = l.surplus(surplus, has, a, a.lock)
 		case toSlot:
@@ -52,7 +54,7 @@ func (l *line) reconcile() error {
 }
 
 func (l *line) surplus(surplus []*ask, has map[lock]bool, a *ask, wanted lock) ([]*ask, error) {
-	if !has[wanted] {
+	if !has[wanted] || slices.ContainsFunc(surplus, func(a *ask) bool { return a.lock == wanted }) {
 		return surplus, nil
 	}
 	if l.keys[wanted] > 0 { // readers beside each other: it does not tell how many
@@ -79,21 +81,27 @@ func (l *line) list() (map[lock]bool, error) {
 	return has, err
 }
 
-// drop gives locks back that nobody accounts for.
+// drop gives locks back that nobody accounts for, readers' as often as the session has them.
 func (l *line) drop(surplus []*ask) error {
 	for _, a := range surplus {
-		var keys, forms [1]int64
-		keys[0], forms[0] = a.lock.bits, a.lock.form
-		ok := false
-		params := [][]byte{wire.AppendInt8s(nil, keys[:]), wire.AppendInt8s(nil, forms[:])}
-		if err := l.run("unlock_many", params, func(values [][]byte) { ok = wire.ParseBool(values[1]) }); err != nil {
-			return err
+		ok, err := l.unlock(a.lock)
+		if err == nil && !ok {
+			err = &wire.BrokenError{Err: fmt.Errorf("closed: the server says that the session does not have %v", a.lock.key())}
 		}
-		if !ok {
-			return &wire.BrokenError{Err: fmt.Errorf("closed: the server says that the session does not have %v", a.lock.key())}
+		for err == nil && ok && a.lock.form&sharing != 0 {
+			ok, err = l.unlock(a.lock)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+func (l *line) unlock(had lock) (ok bool, err error) {
+	params := [][]byte{wire.AppendInt8s(nil, []int64{had.bits}), wire.AppendInt8s(nil, []int64{had.form})}
+	err = l.run("unlock_many", params, func(values [][]byte) { ok = wire.ParseBool(values[1]) })
+	return ok, err
 }
 
 // run runs one statement while the turn is ours, and no exchange is under way. Its error is that of a broken line.

@@ -110,5 +110,16 @@ func (s *Store) list(old []*claim) *ask {
 	return a
 }
 
-// asked ends a lease that somebody wants to have released: its holder is told, and its lock is given back.
-func (s *Store) asked(acq uint64, who string) {}
+// asked tells a holder that somebody wants its lease.
+func (s *Store) asked(acq uint64, by string) {
+	s.mu.Lock()
+	c := s.claims[acq]
+	told := c == nil || c.state != held || c.wanted
+	if !told {
+		c.wanted = true
+	}
+	s.mu.Unlock()
+	if !told {
+		c.watch.Asked(by)
+	}
+}

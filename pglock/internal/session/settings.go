@@ -104,8 +104,8 @@ func applicationName(ttl time.Duration, session string) string {
 	return name[:min(len(name), maxApplicationName)]
 }
 
-// parseApplicationName reads what applicationName wrote.
-func parseApplicationName(name string) (driver.Holder, bool) {
+// ParseApplicationName reads what applicationName wrote.
+func ParseApplicationName(name string) (driver.Holder, bool) {
 	fields := strings.SplitN(name, " ", 5)
 	if len(fields) < 4 || fields[0] != "tenure" {
 		return driver.Holder{}, false

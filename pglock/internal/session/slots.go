@@ -93,6 +93,9 @@ func (s *Store) waitForSlot(ctx context.Context, c *claim, req *driver.Request, 
 	}
 	told := false
 	for pause := minKnock; ; pause = min(2*pause, maxKnock) {
+		if err := s.keepDoor(ctx, door); err != nil {
+			return driver.Grant{}, err
+		}
 		a := slotAsk(c, slots)
 		if err := s.try(ctx, c, a); err != nil {
 			return driver.Grant{}, err
@@ -110,6 +113,27 @@ func (s *Store) waitForSlot(ctx context.Context, c *claim, req *driver.Request, 
 			return driver.Grant{}, err
 		}
 	}
+}
+
+// keepDoor keeps the session alive that has the door. If that is lost, the waiter begins anew.
+func (s *Store) keepDoor(ctx context.Context, door *claim) error {
+	s.mu.Lock()
+	l, still, proved := door.line, door.state == held, door.proved
+	s.mu.Unlock()
+	switch {
+	case !still:
+		return &driver.HeldError{RetryAfter: s.room.pause()}
+	case driver.Now().Sub(proved) < s.ttl/3:
+		return nil
+	}
+	a := newAsk(toBeat)
+	if err := l.do(ctx, a); err != nil || a.err != nil {
+		return nil // it shows in a moment whether the line lives
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	door.proved = max(door.proved, a.sent)
+	return nil
 }
 
 // enterInner makes a claim that is not a request's: its number is above those of all requests.
@@ -155,3 +179,6 @@ func (d *doorWatch) Queued(*driver.Holder) {
 
 // Lost does not matter: the slot is tried on another line.
 func (d *doorWatch) Lost(error) {}
+
+// Asked does not come: a door is never listed.
+func (d *doorWatch) Asked(string) {}

@@ -31,6 +31,8 @@ type Options struct {
 	MaxLocks int
 	// Turn is the longest that one wait stays in the server's queue before it begins anew.
 	Turn time.Duration
+	// Keep is how many days names stay listed that nobody uses; negative: for ever.
+	Keep int
 	// Pooler says that a pooler that keeps one server session for each client connection is in between.
 	Pooler bool
 }

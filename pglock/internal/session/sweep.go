@@ -20,6 +20,7 @@ func (s *Store) sweep() {
 		select {
 		case <-ticker.C:
 			s.giveBackUnrenewed()
+			s.names.refresh()
 		case <-s.context.Done():
 			return
 		}

@@ -59,7 +59,12 @@ next as materialized (
 				select count(*)
 				from unnest(line.wants) as n (name)
 				left join tenure.lease l on l.name = n.name collate "C"
-				where n.name <> line.name and (l.session is null or l.expires <= (select now from clock))
+				where n.name <> line.name
+					and (
+						n.name in (select name from open) -- where this statement still sees it held
+						or l.session is null
+						or l.expires <= (select now from clock)
+					)
 			)
 		)
 ),

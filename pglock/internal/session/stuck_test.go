@@ -1,0 +1,126 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tenurelock/tenure/pglock/internal/connect"
+)
+
+// halting is a socket of a process that comes to a stop in the middle of sending.
+type halting struct {
+	net.Conn
+	halt   chan struct{} // closed: the next write stops after its first message and a piece of the second
+	closed chan struct{}
+	once   sync.Once
+}
+
+func (h *halting) Write(b []byte) (int, error) {
+	select {
+	case <-h.halt:
+	default:
+		return h.Conn.Write(b)
+	}
+	first := 1 + int(binary.BigEndian.Uint32(b[1:]))
+	if n, err := h.Conn.Write(b[:min(len(b), first+3)]); err != nil {
+		return n, err
+	}
+	<-h.closed
+	return 0, net.ErrClosed
+}
+
+func (h *halting) Close() error {
+	h.once.Do(func() { close(h.closed) })
+	return h.Conn.Close()
+}
+
+const clientWait = "select count(*) from pg_stat_activity where pid = $1 and state = 'active' and wait_event = $2"
+
+// TestH69StoppedInMidMessage: such a session is not idle, so that no timeout of the server ends it; a waiter does.
+func TestH69StoppedInMidMessage(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	halt := make(chan struct{})
+	dial := config.DialFunc
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return &halting{Conn: conn, halt: halt, closed: make(chan struct{})}, err
+	}
+	s, other := startConfig(t, config, ttl(brief)), start(t, url, ttl(brief))
+	c := s.take(t, "x")
+	pid := s.pid(t)
+	w := other.caller(t, "x").waits(t.Context())
+	close(halt)
+	go func() { _ = c.renew() }() // it comes to no end before the session is closed
+	v := look(t, url)
+	until(t, prompt, "the backend reads", func() bool { return v.count(clientWait, pid, "ClientRead") == 1 })
+	w.gotBy(time.Now().Add(2*brief), "a holder that stopped in the middle of a message")
+	w.releases()
+}
+
+// TestH69FullSocket: a holder that does not read what it is sent.
+func TestH69FullSocket(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	other := start(t, url, ttl(brief))
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := connect.New(config, nil).Dial(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Socket.Close()
+	if err := other.settle(t.Context(), conn, false); err != nil { // as a main line has it
+		t.Fatal(err)
+	}
+	k, err := lockOf(other.caller(t, "x").req.Key, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Exec(t.Context(), "select pg_advisory_lock($1)", k.bits); err != nil {
+		t.Fatal(err)
+	}
+	w := other.caller(t, "x").waits(t.Context())
+	// A query whose answer nobody reads.
+	query := append([]byte("select repeat('x', 1000) from generate_series(1, 1000000)"), 0)
+	message := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(len(query)+4))
+	if _, err := conn.Socket.Write(append(message, query...)); err != nil {
+		t.Fatal(err)
+	}
+	v := look(t, url)
+	until(t, prompt, "the backend writes", func() bool { return v.count(clientWait, conn.PgConn().PID(), "ClientWrite") == 1 })
+	w.gotBy(time.Now().Add(2*brief), "a holder that does not read")
+	w.releases()
+}
+
+// TestH69ShortTurns: waits that are renewed more often than a TTL passes find a stopped holder too.
+func TestH69ShortTurns(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	s, other := start(t, url, ttl(brief)), start(t, url, ttl(2*brief), turns(brief/4))
+	h := s.take(t, "x")
+	w := other.caller(t, "x").waits(t.Context())
+	// A message to run a statement, without the end of the exchange. The line is idle, and listens.
+	run := append([]byte{'B', 0, 0, 0, 16, 0}, "beat\x00\x00\x00\x00\x00\x00\x00"...)
+	binary.BigEndian.PutUint32(run[1:], uint32(len(run)-1))
+	if _, err := s.main.socket.Write(run); err != nil {
+		t.Fatal(err)
+	}
+	v := look(t, url)
+	until(t, prompt, "the backend reads", func() bool { return v.count(clientWait, s.main.backend.pid, "ClientRead") == 1 })
+	w.gotBy(time.Now().Add(2*2*brief), "a holder that stopped in the middle of a message")
+	h.loses(prompt)
+	w.releases()
+}
