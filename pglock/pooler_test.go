@@ -186,6 +186,7 @@ func TestH26SessionPoolerWithoutReset(t *testing.T) {
 type deaf struct{}
 
 func (deaf) Queued(*driver.Holder) {}
+func (deaf) Asked(string)          {}
 func (deaf) Lost(error)            {}
 
 func keyOf(t *testing.T, store driver.Store, name string) string {

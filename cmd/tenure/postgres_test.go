@@ -184,9 +184,9 @@ func TestH60WrappersOverLeaseRows(t *testing.T) {
 func TestRestartedServer(t *testing.T) {
 	build(t)
 	server := servers.StartPostgres(t, servers.PostgresOptions{})
-	for mode, want := range map[string]int{"": statusLost, "&tenure_mode=rows": 0} {
-		t.Run("mode "+mode, func(t *testing.T) {
-			c := &contest{store: server.Database(t) + mode, name: "restart", ticks: t.TempDir() + "/ticks"}
+	for mode, want := range map[string]int{"sessions": statusLost, "rows": 0} {
+		t.Run(mode, func(t *testing.T) {
+			c := &contest{store: server.Database(t) + "&tenure_mode=" + mode, name: "restart", ticks: t.TempDir() + "/ticks"}
 			wrapper := c.command([]string{"--ttl", "60s"})
 			wrapper.Args = append(wrapper.Args[:len(wrapper.Args)-1], "echo $$ >"+c.ticks+"; read line <"+c.ticks+".go")
 			if err := unix.Mkfifo(c.ticks+".go", 0o600); err != nil {

@@ -139,7 +139,7 @@ func TestH67Ghost(t *testing.T) {
 		t.Fatalf("an acquisition without an answer said: %v", c.err)
 	}
 	straight.Store(true)
-	s.main.link.Close()
+	s.main.shut()
 	other.refused(t, "x")
 	c.abandons()
 	other.take(t, "x").releases()

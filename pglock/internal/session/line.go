@@ -285,7 +285,7 @@ func (l *line) breaks(cause error) {
 	queue := l.queue
 	l.queue = nil
 	l.mu.Unlock()
-	l.link.Close()
+	l.shut()
 	l.s.broke(l, cause)
 	if l.x.open {
 		l.x.open = false
@@ -302,6 +302,10 @@ func (l *line) breaks(cause error) {
 	}
 	l.nudge()
 }
+
+// shut closes the socket below any encryption, as the end of the process would: the farewell of that could hang, and would end
+// a session that a duplicate of the socket keeps.
+func (l *line) shut() { _ = l.socket.Close() }
 
 // quit ends the line in order, when what was asked before has been answered, and waits for that. If that does not come by
 // the end of ctx, the socket is closed.
@@ -320,7 +324,7 @@ func (l *line) quit(ctx context.Context) {
 	select {
 	case <-l.gone:
 	case <-ctx.Done():
-		l.link.Close() // whoever reads from it, breaks the line
+		l.shut() // whoever reads from it, breaks the line
 		<-l.gone
 	}
 }

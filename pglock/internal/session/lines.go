@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -104,8 +105,14 @@ func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (backe
 		if err := s.behaves(ctx, conn, b); err != nil {
 			return b, err
 		}
+		if err := patient(ctx, conn); err != nil {
+			return b, err
+		}
 		if err := schema.Ensure(ctx, conn.Conn); err != nil {
-			return b, lasting(err)
+			return b, schemaFault(err)
+		}
+		if err := writable(ctx, conn); err != nil {
+			return b, err
 		}
 		if err := s.tokens.ready(ctx, conn.Conn); err != nil {
 			return b, err
@@ -118,6 +125,15 @@ func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (backe
 		return b, err
 	}
 	return b, prepare(ctx, conn.Conn)
+}
+
+// schemaFault keeps a refusal from a server that went away meanwhile.
+func schemaFault(err error) error {
+	var refusal *schema.Error
+	if errors.As(err, &refusal) {
+		return lasting(err)
+	}
+	return err
 }
 
 // extraLine gives a line to wait on.

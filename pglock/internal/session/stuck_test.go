@@ -42,10 +42,9 @@ func (h *halting) Close() error {
 
 const clientWait = "select count(*) from pg_stat_activity where pid = $1 and state = 'active' and wait_event = $2"
 
-// TestH69StoppedInMidMessage: such a session is not idle, so that no timeout of the server ends it; a waiter does.
-func TestH69StoppedInMidMessage(t *testing.T) {
-	t.Parallel()
-	url := server.Database(t)
+// stopInMidMessage gives a holder of a name, and what has it stop.
+func stopInMidMessage(t *testing.T, url, name string) (stop func()) {
+	t.Helper()
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
 		t.Fatal(err)
@@ -56,16 +55,34 @@ func TestH69StoppedInMidMessage(t *testing.T) {
 		conn, err := dial(ctx, network, address)
 		return &halting{Conn: conn, halt: halt, closed: make(chan struct{})}, err
 	}
-	s, other := startConfig(t, config, ttl(brief)), start(t, url, ttl(brief))
-	c := s.take(t, "x")
-	pid := s.pid(t)
-	w := other.caller(t, "x").waits(t.Context())
-	close(halt)
-	go func() { _ = c.renew() }() // it comes to no end before the session is closed
-	v := look(t, url)
-	until(t, prompt, "the backend reads", func() bool { return v.count(clientWait, pid, "ClientRead") == 1 })
-	w.gotBy(time.Now().Add(2*brief), "a holder that stopped in the middle of a message")
-	w.releases()
+	s := startConfig(t, config, ttl(brief))
+	c := s.take(t, name)
+	pid, v := s.pid(t), look(t, url)
+	return func() {
+		close(halt)
+		go func() { _ = c.renew() }() // it comes to no end before the session is closed
+		until(t, prompt, "the backend reads", func() bool { return v.count(clientWait, pid, "ClientRead") == 1 })
+	}
+}
+
+// TestH69StoppedInMidMessage: such a session is not idle, so that no timeout of the server ends it; a waiter does.
+func TestH69StoppedInMidMessage(t *testing.T) {
+	t.Parallel()
+	for name, set := range map[string]func(*Options){
+		"of the same TTL": ttl(brief),
+		// Such waits are renewed more often than a TTL passes.
+		"of a long TTL": func(o *Options) { o.TTL, o.Turn = time.Hour, brief/4 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := server.Database(t)
+			other, stop := start(t, url, set), stopInMidMessage(t, url, "x")
+			w := other.caller(t, "x").waits(t.Context())
+			stop()
+			w.gotBy(time.Now().Add(2*brief), "a holder that stopped in the middle of a message")
+			w.releases()
+		})
+	}
 }
 
 // TestH69FullSocket: a holder that does not read what it is sent.
@@ -102,25 +119,5 @@ func TestH69FullSocket(t *testing.T) {
 	v := look(t, url)
 	until(t, prompt, "the backend writes", func() bool { return v.count(clientWait, conn.PgConn().PID(), "ClientWrite") == 1 })
 	w.gotBy(time.Now().Add(2*brief), "a holder that does not read")
-	w.releases()
-}
-
-// TestH69ShortTurns: waits that are renewed more often than a TTL passes find a stopped holder too.
-func TestH69ShortTurns(t *testing.T) {
-	t.Parallel()
-	url := server.Database(t)
-	s, other := start(t, url, ttl(brief)), start(t, url, ttl(2*brief), turns(brief/4))
-	h := s.take(t, "x")
-	w := other.caller(t, "x").waits(t.Context())
-	// A message to run a statement, without the end of the exchange. The line is idle, and listens.
-	run := append([]byte{'B', 0, 0, 0, 16, 0}, "beat\x00\x00\x00\x00\x00\x00\x00"...)
-	binary.BigEndian.PutUint32(run[1:], uint32(len(run)-1))
-	if _, err := s.main.socket.Write(run); err != nil {
-		t.Fatal(err)
-	}
-	v := look(t, url)
-	until(t, prompt, "the backend reads", func() bool { return v.count(clientWait, s.main.backend.pid, "ClientRead") == 1 })
-	w.gotBy(time.Now().Add(2*2*brief), "a holder that stopped in the middle of a message")
-	h.loses(prompt)
 	w.releases()
 }

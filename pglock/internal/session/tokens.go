@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -90,6 +91,9 @@ func (t *tokens) carryOut(do func(context.Context, *pgx.Conn) error) error {
 		return err
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	if err := errors.Join(patient(ctx, conn), writable(ctx, conn)); err != nil {
+		return err
+	}
 	return do(ctx, conn.Conn)
 }
 

@@ -106,18 +106,18 @@ func (s *Store) cancelWait(c *claim) {
 		defer cancel()
 		main := s.theMain()
 		if main == nil {
-			l.link.Close() // whoever reads breaks it, and it becomes a ghost
+			l.shut() // whoever reads breaks it, and it becomes a ghost
 			return
 		}
 		if _, err := main.query(ctx, "cancel", [][]byte{wire.Int8(l.backend.pid)}, nil); err != nil {
-			l.link.Close()
+			l.shut()
 			return
 		}
 		// Where the wait ended before the cancellation came, that may hit one more statement: this one.
 		for range 2 {
 			beat := newAsk(toBeat)
 			if err := l.do(ctx, beat); err != nil {
-				l.link.Close()
+				l.shut()
 				return
 			}
 			err := beat.err

@@ -34,8 +34,11 @@ type waiting struct {
 // firstLook is how long after its beginning a wait is asked about for the first time: most end before.
 const firstLook = 50 * time.Millisecond
 
-// interval is how often a wait is asked about.
-func (w *watcher) interval() time.Duration { return max(firstLook, w.s.ttl/8) }
+// interval is how often a wait is asked about: several times in a turn, since each turn begins anew.
+func (w *watcher) interval() time.Duration { return max(firstLook, min(w.s.ttl, w.s.opts.Turn)/8) }
+
+// judges is how often those for whom somebody waits are looked at: whoever has not moved for a TTL is found within another.
+func (w *watcher) judges() time.Duration { return min(w.s.ttl, w.s.opts.Turn) / 4 }
 
 func (w *watcher) begin(c *claim, l *line, wanted lock) {
 	now := driver.Now()
@@ -130,8 +133,8 @@ func (w *watcher) ask(due map[*claim]*waiting) {
 			at.told = true
 			w.tell(ctx, c, at)
 		}
-		if sent.Sub(at.judged) >= w.s.ttl {
-			at.judged = sent.Add(-w.s.ttl * 3 / 4) // from now on four times a TTL
+		if sent.Sub(at.judged) >= w.judges() {
+			at.judged = sent
 			old = append(old, at.line.backend.pid)
 		}
 	}
@@ -153,7 +156,7 @@ func (w *watcher) prove(c *claim, at *waiting, still bool, sent driver.Instant) 
 		if at.absent.IsZero() {
 			at.absent = sent
 		} else if sent.Sub(at.absent) > w.s.ttl {
-			at.line.link.Close()
+			at.line.shut()
 		}
 		return false
 	}
