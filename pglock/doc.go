@@ -59,8 +59,13 @@
 // where a write must last, search_path pg_catalog, and an application_name that says who it is. On transactions that are given to
 // LockTx nothing, unless [TxTimeout] asks for it.
 //
-// In the database: the schema tenure, which New makes or migrates where its role may, and which otherwise is told as the
-// statements that an administrator must run.
+// In the database: the schema tenure, which New makes or migrates where its role may; otherwise its error says which statements
+// an administrator must run. [Migrate] makes it from a deployment, [Grants] gives what a role needs that only locks.
+//
+// # Looking
+//
+// [Store.Locks] lists all advisory locks of the database, other programs' too: names, holders and waiters in order, since when,
+// and who blocks whom.
 //
 // # Sources
 //

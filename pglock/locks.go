@@ -102,6 +102,9 @@ func (s *Store) Locks(ctx context.Context) ([]Lock, error) {
 }
 
 func (s *Store) locks(ctx context.Context) ([]Lock, error) {
+	if s.closed.Load() {
+		return nil, driver.ErrClosed
+	}
 	conn, err := s.dialer.Dial(ctx)
 	if err != nil {
 		return nil, err

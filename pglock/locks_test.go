@@ -469,3 +469,18 @@ func untilLock(t *testing.T, store *pglock.Store, name string, wanted func(pgloc
 		}
 	}
 }
+
+// TestLocksAfterClose: a closed store lists nothing.
+func TestLocksAfterClose(t *testing.T) {
+	t.Parallel()
+	store, err := pglock.Open(t.Context(), pglock.SharedServer.Database(t), pglock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Locks(t.Context()); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("a closed store lists locks, or says %v", err)
+	}
+}

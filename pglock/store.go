@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -19,6 +20,7 @@ type Store struct {
 	driver.Store
 	dialer *connect.Dialer
 	mode   Mode
+	closed atomic.Bool
 }
 
 var (
@@ -107,7 +109,14 @@ func New(ctx context.Context, config *pgx.ConnConfig, opts Options) (*Store, err
 	if err != nil {
 		return nil, fmt.Errorf("pglock: %w", err)
 	}
-	return &Store{store, dialer, opts.Mode}, nil
+	return &Store{Store: store, dialer: dialer, mode: opts.Mode}, nil
+}
+
+// Close ends the session: waiters return at once, holders are told, and then what is held is freed. It waits for that until
+// ctx ends. A second Close does nothing.
+func (s *Store) Close(ctx context.Context) error {
+	s.closed.Store(true)
+	return s.Store.Close(ctx)
 }
 
 // Descriptors duplicates the socket of the connection that holds a grant. A grant of mode Rows depends on none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/filelock"
+	"github.com/tenurelock/tenure/internal/servers"
 	"github.com/tenurelock/tenure/memlock"
 )
 
@@ -26,7 +27,23 @@ func TestGuaranteesPage(t *testing.T) {
 	defer files.Close(t.Context())
 	memory := memlock.New(memlock.Options{})
 	defer memory.Close(t.Context())
-	table := guaranteesTable([]column{{"directory", files.Info().Guarantees}, {"memory", memory.Info().Guarantees}})
+	url := servers.StartPostgres(t, servers.PostgresOptions{}).URL("")
+	sessions, err := postgres(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sessions.Close(t.Context())
+	rows, err := postgres(t.Context(), url+"&tenure_mode=rows")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close(t.Context())
+	table := guaranteesTable([]column{
+		{"PostgreSQL sessions", "PostgreSQL's session locks", sessions.Info().Guarantees},
+		{"PostgreSQL rows", "PostgreSQL's lease rows", rows.Info().Guarantees},
+		{"directory", "the directory store", files.Info().Guarantees},
+		{"memory", "the memory store", memory.Info().Guarantees},
+	})
 
 	page, err := os.ReadFile(guaranteesPage)
 	if err != nil {
@@ -48,8 +65,8 @@ func TestGuaranteesPage(t *testing.T) {
 }
 
 type column struct {
-	store string
-	says  driver.Guarantees
+	store, called string
+	says          driver.Guarantees
 }
 
 func guaranteesTable(columns []column) string {
@@ -87,7 +104,7 @@ func guaranteesTable(columns []column) string {
 		return "`" + strings.ReplaceAll(g.Promises.String(), "|", "`, `") + "`"
 	})
 	for _, c := range columns {
-		fmt.Fprintf(&out, "\nLimits of the %s store:\n\n", c.store)
+		fmt.Fprintf(&out, "\nLimits of %s:\n\n", c.called)
 		for _, limit := range c.says.Limits {
 			fmt.Fprintf(&out, "- %s\n", limit)
 		}

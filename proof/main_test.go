@@ -9,6 +9,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	ChildMain(directory)
+	ChildMain(anywhere)
 	goleak.VerifyTestMain(m)
 }

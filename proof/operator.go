@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/tenurelock/tenure/driver"
 )
 
 // operator does to sessions and store what clients do not.
@@ -25,6 +27,8 @@ func (o *operator) run(ctx context.Context) {
 		switch dice := o.rng.IntN(20); {
 		case dice < 6 && o.t.Lose != nil:
 			o.lose()
+		case dice < 4 && o.t.Break != nil:
+			o.crash()
 		case dice < 12:
 			o.outage(ctx, s)
 		case dice < 14:
@@ -62,6 +66,22 @@ func (o *operator) lose() {
 	op := o.log.Call(Op{Verb: Lose, Name: name})
 	o.t.Lose(name)
 	o.log.Return(op, func(op *Op) { op.Outcome = OK })
+}
+
+// crash has the store end sessions. A store whose locks survive it has not lost any.
+func (o *operator) crash() {
+	var ops []*Op
+	if !o.t.info.Guarantees.Promises.Has(driver.LockSurvivesCrash) {
+		for _, name := range o.t.every() {
+			ops = append(ops, o.log.Call(Op{Verb: Lose, Name: name}))
+		}
+	}
+	if err := o.t.Break(o.rng); err != nil {
+		o.t.failIf(fmt.Errorf("breaking the store: %w", err))
+	}
+	for _, op := range ops {
+		o.log.Return(op, func(op *Op) { op.Outcome = OK })
+	}
 }
 
 // reopen closes a session in one of the ways, and opens it anew, also when ctx ends meanwhile.

@@ -24,6 +24,9 @@ type Config struct {
 	// Lose makes the store forget who holds a name. Nil: there is no way. Untold says that it does not tell the holder.
 	Lose   func(name string)
 	Untold bool
+	// Break makes the store end sessions, as by a crash, and returns when it answers again. Whatever is held may be lost then,
+	// unless the store promises otherwise. Nil: there is no way.
+	Break func(rng *rand.Rand) error
 	// Resource is what the leases protect. Default: guarded registers in this process.
 	Resource Resource
 

@@ -177,3 +177,29 @@ func TestClaimsEnd(t *testing.T) {
 		t.Errorf("%d acquisitions are remembered", n)
 	}
 }
+
+// TestH13DeadContext: a release works although its context is over, also one of the driver's own.
+func TestH13DeadContext(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	s, other := start(t, url, long), start(t, url, long)
+	l := locker(t, s)
+	dead, cancel := context.WithCancel(t.Context())
+	cancel()
+	lease, err := l.Acquire(t.Context(), "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lease.Release(dead); err != nil {
+		t.Errorf("a release with a dead context said: %v", err)
+	}
+	other.take(t, "x").releases()
+	for range 100 {
+		c := s.take(t, "x")
+		if err := s.Release(dead, c.req.Ref); err != nil && kindOf(err) != "unknown" {
+			t.Fatalf("a release with a dead context said: %v", err)
+		}
+		c.abandons()
+		other.take(t, "x").releases()
+	}
+}

@@ -158,7 +158,7 @@ func (s *Store) broke(l *line, cause error) {
 	}
 	delete(s.extras, l)
 	if !saidFarewell(cause) && len(ghost.acqs) > 0 {
-		s.ghosts = append(s.ghosts, ghost)
+		s.noteGhost(ghost)
 	}
 	s.mu.Unlock()
 	for _, w := range lost {

@@ -22,6 +22,12 @@ type ghost struct {
 // how much later than its timeout the server may end it.
 const ghostSlack = time.Second
 
+// noteGhost remembers one, with mu held, and forgets those that are over.
+func (s *Store) noteGhost(g *ghost) {
+	now := driver.Now()
+	s.ghosts = append(slices.DeleteFunc(s.ghosts, func(old *ghost) bool { return old.until.Before(now) }), g)
+}
+
 // lay ends a ghost at the server, over the main line. Nil: it is gone, and with it all that it held.
 func (s *Store) lay(ctx context.Context, g *ghost) error {
 	for pause := time.Millisecond; driver.Now().Before(g.until); pause = min(2*pause, 100*time.Millisecond) {

@@ -28,13 +28,14 @@ const (
 // goroutine, sends all that has queued in one exchange. Between exchanges the owner listens, so that the end of the session
 // is noticed at once.
 type line struct {
-	s       *Store
-	link    *wire.Link
-	socket  net.Conn
-	backend backend
-	extra   bool           // it waits for one lock, and holds that
-	uses    int            // of an extra one: who needs it; guarded by the store's mu, as is freed
-	freed   driver.Instant // when nobody needed it any more
+	s        *Store
+	link     *wire.Link
+	socket   net.Conn
+	backend  backend
+	extra    bool           // it waits for one lock, and holds that
+	uses     int            // of an extra one: who needs it; guarded by the store's mu, as is freed
+	freed    driver.Instant // when nobody needed it any more
+	retiring *time.Timer
 
 	wake chan struct{} // has an element when the owner has something to see to
 	gone chan struct{} // closed when the owner has gone

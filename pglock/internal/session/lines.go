@@ -181,7 +181,11 @@ func (s *Store) loosen(l *line) {
 		return
 	}
 	l.freed = driver.Now()
-	time.AfterFunc(s.keepExtra(), func() { s.retire(l) })
+	if l.retiring == nil {
+		l.retiring = time.AfterFunc(s.keepExtra(), func() { s.retire(l) })
+	} else {
+		l.retiring.Reset(s.keepExtra())
+	}
 }
 
 func (s *Store) keepExtra() time.Duration { return min(s.ttl/2, 10*time.Second) }

@@ -17,7 +17,8 @@ type watcher struct {
 	mu      sync.Mutex
 	waiting map[*claim]*waiting
 	runs    bool
-	changed chan struct{} // has an element when a wait has begun
+	planned driver.Instant // when the next look is
+	changed chan struct{}  // has an element when a wait has begun
 }
 
 // waiting is one wait in the server's queue.
@@ -52,7 +53,8 @@ func (w *watcher) begin(c *claim, l *line, wanted lock) {
 		w.runs = true
 		w.s.running.Add(1)
 		go w.run()
-	} else {
+	} else if w.waiting[c].next < w.planned {
+		w.planned = w.waiting[c].next
 		w.nudge()
 	}
 }
@@ -98,6 +100,7 @@ func (w *watcher) look() time.Duration {
 		}
 		next = min(next, at.next)
 	}
+	w.planned = next
 	w.mu.Unlock()
 	if len(due) > 0 {
 		w.ask(due)
