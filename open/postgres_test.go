@@ -89,7 +89,6 @@ func refused(t *testing.T, address string, is error, says string) {
 	case strings.Contains(err.Error(), secret):
 		t.Errorf("%s: the error repeats the password: %v", address, err)
 	}
-
 }
 
 func TestKinds(t *testing.T) {

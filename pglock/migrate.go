@@ -107,12 +107,17 @@ func (o MigrateOptions) migrate(ctx context.Context, conn *pgx.Conn) error {
 		}
 	}
 	for _, role := range o.Roles {
-		if _, err := conn.Exec(ctx, schema.Grants(role), pgx.QueryExecModeSimpleProtocol); err != nil {
+		// One transaction, and one process at a time: of two that grant on one table, the server refuses the later.
+		statements := fmt.Sprintf("select pg_advisory_xact_lock(%d);\n%s", grantKey, schema.Grants(role))
+		if _, err := conn.Exec(ctx, statements, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return fmt.Errorf("let role %q lock: %w", role, err)
 		}
 	}
 	return nil
 }
+
+// grantKey is the transaction lock under which roles get their rights: the bytes "tenure", 0, 2.
+const grantKey int64 = 0x74656e7572650002
 
 // grantOf leaves out of a token which hand-off it was.
 func grantOf(t tenure.Token) int64 { return int64(t) >> 8 }

@@ -76,7 +76,12 @@ func (p childPlan) run(open Opener) (err error) {
 	t.recorder.StreamTo(file)
 	s := newSession(t, p.Number)
 	ctx := context.Background()
-	if err := s.open(ctx); err != nil {
+	// A process that is stopped while it opens a session may find it timed out, and then opens another.
+	err = s.open(ctx)
+	for tries := 1; err != nil && tries < 5; tries++ {
+		err = s.open(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	if p.Late {

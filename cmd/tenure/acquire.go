@@ -126,7 +126,11 @@ func (p *performance) ask(ctx context.Context, locker *tenure.Locker) (*tenure.L
 		lease, err := locker.Acquire(limited, p.name)
 		if errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, tenure.ErrHeld) {
 			// The store is out of reach, or the wait was too short for its answer: one question tells which, and who is in the way.
-			return locker.TryAcquire(ctx, p.name)
+			lease, tried := locker.TryAcquire(ctx, p.name)
+			if errors.Is(tried, tenure.ErrHeld) {
+				tried = errors.Join(tried, context.DeadlineExceeded) // the wait is what was too short
+			}
+			return lease, tried
 		}
 		return lease, err
 	}

@@ -30,7 +30,8 @@ const runExample = `  tenure run backup -- restic backup /home
   tenure run -w 30s deploy -- sh -c 'make && make install'
   tenure run --shell mirror 'rsync -a a/ b/ && touch done'
   tenure run --once-per 1h newsletter ./send     # from cron on several machines
-  tenure run --slots 4 encode -- ffmpeg -i in.mov out.mp4`
+  tenure run --slots 4 encode -- ffmpeg -i in.mov out.mp4
+  tenure run -s postgres://db.example/app nightly -- ./report`
 
 func newRun() *cobra.Command {
 	s := &settings{ttl: seconds(defaultTTL), killAfter: seconds(defaultKillAfter)}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func TestH34ErrorAfterTheLock(t *testing.T) {
 	kept, read := s.take(t, "kept"), s.take(t, "read", shared)
 	h := other.take(t, "busy")
 	w := s.caller(t, "busy").waits(t.Context())
-	exhaust(v)
+	exhaust(v, 0)
 	for _, changes := range [][]func(*driver.Request){nil, {shared}} {
 		c := s.caller(t, "x", changes...).start(t.Context()).ends(prompt)
 		if kindOf(c.err) != "passing" {
@@ -27,6 +28,7 @@ func TestH34ErrorAfterTheLock(t *testing.T) {
 		}
 	}
 	// Several in one statement, two of them readers of one name, some granted before the one that fails.
+	exhaust(v, 2)
 	calls := []*caller{s.caller(t, "a"), s.caller(t, "b", shared), s.caller(t, "b", shared), s.caller(t, "c")}
 	s.together(t, proxy, calls...)
 	for _, c := range calls {
@@ -52,9 +54,9 @@ func TestH34ErrorAfterTheLock(t *testing.T) {
 	}
 }
 
-// exhaust has the next number fail, after its lock was granted.
-func exhaust(v *view) {
-	v.do("do $$ begin execute 'alter sequence tenure.grants maxvalue ' || (select last_value from tenure.grants); end $$")
+// exhaust leaves so many numbers: the next one fails, after its lock was granted.
+func exhaust(v *view, left int) {
+	v.do(fmt.Sprintf("do $$ begin execute 'alter sequence tenure.grants maxvalue ' || (select last_value + %d from tenure.grants); end $$", left))
 }
 
 // together has callers share one exchange: the one before it is not answered until all queue.

@@ -10,7 +10,7 @@ import (
 
 // hostile are settings that roles have, and that would kill or mislead what locks and waits.
 var hostile = map[string]string{
-	"lock_timeout": "50ms", "statement_timeout": "1500ms", "idle_session_timeout": "1s", "idle_in_transaction_session_timeout": "1s",
+	"lock_timeout": "50ms", "statement_timeout": "1500ms", "idle_session_timeout": "3s", "idle_in_transaction_session_timeout": "1s",
 	"default_transaction_isolation": "serializable", "default_transaction_read_only": "on", "default_transaction_deferrable": "on",
 	"search_path": "nowhere", "client_connection_check_interval": "0", "tcp_user_timeout": "0", "synchronous_commit": "remote_apply",
 	"force_parallel_mode": "on", "plan_cache_mode": "force_custom_plan", "enable_seqscan": "off", "timezone": "Asia/Kathmandu",
@@ -46,7 +46,7 @@ func TestH28HostileSettings(t *testing.T) {
 			h := other.take(t, "x")
 			w := s.caller(t, "x").waits(t.Context())
 			read := s.take(t, "read", shared)
-			time.Sleep(1600 * time.Millisecond) // longer than all of those
+			time.Sleep(3100 * time.Millisecond) // longer than all of those
 			h.keeps()
 			h.releases()
 			w.got(prompt)

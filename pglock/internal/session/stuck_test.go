@@ -58,9 +58,13 @@ func stopInMidMessage(t *testing.T, url, name string) (stop func()) {
 	s := startConfig(t, config, ttl(brief))
 	c := s.take(t, name)
 	pid, v := s.pid(t), look(t, url)
+	go func() { // from the stop on it comes to no end before the session is closed
+		for c.renew() == nil {
+			time.Sleep(brief / 10)
+		}
+	}()
 	return func() {
 		close(halt)
-		go func() { _ = c.renew() }() // it comes to no end before the session is closed
 		until(t, prompt, "the backend reads", func() bool { return v.count(clientWait, pid, "ClientRead") == 1 })
 	}
 }
@@ -99,9 +103,6 @@ func TestH69FullSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Socket.Close()
-	if err := other.settle(t.Context(), conn, false); err != nil { // as a main line has it
-		t.Fatal(err)
-	}
 	k, err := lockOf(other.caller(t, "x").req.Key, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +111,9 @@ func TestH69FullSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := other.caller(t, "x").waits(t.Context())
+	if err := other.settle(t.Context(), conn, false); err != nil { // as a main line has it
+		t.Fatal(err)
+	}
 	// A query whose answer nobody reads.
 	query := append([]byte("select repeat('x', 1000) from generate_series(1, 1000000)"), 0)
 	message := binary.BigEndian.AppendUint32([]byte{'Q'}, uint32(len(query)+4))

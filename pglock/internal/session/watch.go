@@ -38,6 +38,14 @@ const firstLook = 50 * time.Millisecond
 // interval is how often a wait is asked about: several times in a turn, since each turn begins anew.
 func (w *watcher) interval() time.Duration { return max(firstLook, min(w.s.ttl, w.s.opts.Turn)/8) }
 
+// pause is how long to the next question about a wait. One that the server did not know of yet is asked about sooner.
+func (w *watcher) pause(at *waiting, now driver.Instant) time.Duration {
+	if !at.told {
+		return min(w.interval(), max(firstLook, now.Sub(at.began)))
+	}
+	return w.interval()
+}
+
 // judges is how often those for whom somebody waits are looked at: whoever has not moved for a TTL is found within another.
 func (w *watcher) judges() time.Duration { return min(w.s.ttl, w.s.opts.Turn) / 4 }
 
@@ -96,7 +104,7 @@ func (w *watcher) look() time.Duration {
 	for c, at := range w.waiting {
 		if !now.Before(at.next) {
 			due[c] = at
-			at.next = now.Add(w.interval())
+			at.next = now.Add(w.pause(at, now))
 		}
 		next = min(next, at.next)
 	}
