@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/connect"
@@ -36,25 +35,11 @@ var (
 //
 // Errors never repeat a password. See New for what holds after success and after failure.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
-	config, err := pgx.ParseConfig(url)
+	config, opts, err := ParseURL(url, opts)
 	if err != nil {
-		return nil, parseError(err)
-	}
-	if opts, err = opts.fromURL(config.RuntimeParams); err != nil {
 		return nil, err
 	}
 	return New(ctx, config, opts)
-}
-
-// parseError leaves out the URL, of which pgx hides the password only where it can tell.
-func parseError(err error) error {
-	var parse *pgconn.ParseConfigError
-	if errors.As(err, &parse) {
-		if cause := parse.Unwrap(); cause != nil {
-			return fmt.Errorf("pglock: the URL cannot be read: %w", cause)
-		}
-	}
-	return errors.New("pglock: the URL cannot be read; postgres://user@host:5432/database is right")
 }
 
 // fromURL takes the settings of Tenure's out of those that would be sent to the server.

@@ -69,6 +69,9 @@ func (l *line) serve() bool {
 		case over == released:
 			return true
 		case over == ended:
+			if len(l.keys) == 0 { // else it ends as with the process: a duplicate of the socket may keep it
+				l.link.Farewell()
+			}
 			l.breaks(&wire.BrokenError{Farewell: true, Err: driver.ErrClosed})
 			return false
 		default:

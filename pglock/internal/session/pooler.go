@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/tenurelock/tenure/pglock/internal/connect"
 	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
@@ -44,6 +46,10 @@ func (s *Store) identify(ctx context.Context, conn connect.Conn) (b backend, err
 	return b, nil
 }
 
+// looks is how often the first connection is asked again which process answers. Where many clients share a pooler's sessions,
+// it may be the same one by chance, again and again for a while.
+const looks = 10
+
 // behaves tries whether locks work through what is in between, whatever that says of itself: a lock that the first
 // connection takes must be refused to a second one, belong to the first one's process, and still be there to be given back.
 func (s *Store) behaves(ctx context.Context, first connect.Conn, b backend) error {
@@ -55,6 +61,17 @@ func (s *Store) behaves(ctx context.Context, first connect.Conn, b backend) erro
 		return err
 	}
 	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }()
+	if err := s.tryLock(ctx, first, second, b, k); err != nil {
+		// What is in between may keep the sessions, and in them the lock, which both connections may have been granted.
+		for _, conn := range []connect.Conn{first, second, first, second} {
+			_, _, _ = lockTest(ctx, conn, "pg_advisory_unlock", k)
+		}
+		return err
+	}
+	return nil
+}
+
+func (s *Store) tryLock(ctx context.Context, first, second connect.Conn, b backend, k int64) error {
 	pid, ok, err := lockTest(ctx, first, "pg_try_advisory_lock", k)
 	if err != nil {
 		return err
@@ -66,17 +83,32 @@ func (s *Store) behaves(ctx context.Context, first connect.Conn, b backend) erro
 		return err
 	}
 	if ok {
-		_, _, _ = lockTest(ctx, second, "pg_advisory_unlock", k)
 		return s.poolerError("two connections were granted one lock, by process %d and process %d", b.pid, pid)
 	}
-	const where = "select pid from pg_locks where locktype = 'advisory' and granted and objsubid = 1 and " +
-		"database = (select oid from pg_database where datname = current_database()) and (classid::bigint << 32) | objid::bigint = $1"
-	result := second.PgConn().ExecParams(ctx, where, [][]byte{wire.Int8(k)}, nil, inBinary, inBinary).Read()
-	if result.Err != nil {
-		return result.Err
+	// A pooler that shares sessions between statements allows no transaction.
+	for _, statement := range []string{"begin", "rollback"} {
+		result := second.PgConn().ExecParams(ctx, statement, nil, nil, nil, nil).Read()
+		var refused *pgconn.PgError
+		if errors.As(result.Err, &refused) {
+			return s.poolerError("process %d answered, and no transaction is allowed: %v", b.pid, refused)
+		}
+		if result.Err != nil {
+			return result.Err
+		}
 	}
-	if len(result.Rows) != 1 || wire.ParseInt(result.Rows[0][0]) != b.pid {
-		return s.poolerError("a lock of process %d is not listed as its own", b.pid)
+	for range looks {
+		const where = "select pid, pg_backend_pid() from pg_locks where locktype = 'advisory' and granted and objsubid = 1 and " +
+			"database = (select oid from pg_database where datname = current_database()) and (classid::bigint << 32) | objid::bigint = $1"
+		result := first.PgConn().ExecParams(ctx, where, [][]byte{wire.Int8(k)}, nil, inBinary, inBinary).Read()
+		if result.Err != nil {
+			return result.Err
+		}
+		if len(result.Rows) != 1 || wire.ParseInt(result.Rows[0][0]) != b.pid {
+			return s.poolerError("a lock of process %d is not listed as its own", b.pid)
+		}
+		if pid := wire.ParseInt(result.Rows[0][1]); pid != b.pid {
+			return s.poolerError("process %d answered in the place of process %d", pid, b.pid)
+		}
 	}
 	if pid, ok, err = lockTest(ctx, first, "pg_advisory_unlock", k); err != nil {
 		return err

@@ -87,8 +87,17 @@ func TestTLS(t *testing.T) {
 		s, err = New(t.Context(), connect.New(config, nil), Options{TTL: time.Minute, Waits: 8, Waited: 32, MaxLocks: 10, Turn: time.Minute})
 		return err == nil
 	})
-	closeAfter(t, s)
-	v, other := look(t, direct), start(t, direct, long)
+	v := look(t, direct)
+	s.take(t, "x").releases()
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, prompt, "its connections have gone", func() bool { return v.connections() == 0 })
+	if strings.Contains(own.Log(), "could not receive data") {
+		t.Error("the server complains of a session that ended in order")
+	}
+	s = start(t, there, long)
+	other := start(t, direct, long)
 	if v.count("select count(*) from pg_stat_ssl where pid = $1 and ssl", s.pid(t)) != 1 {
 		t.Error("the connection is not encrypted")
 	}
