@@ -35,10 +35,10 @@ type question struct {
 // there with a lease. With an error it is outside, or will be as soon as what is unknown has been cleaned up. A lease that
 // is granted as ctx ends is returned.
 func (l *Locker) ask(ctx context.Context, q *question) (*Lease, error) {
-	if !q.wait && q.by.IsZero() {
-		q.by = soon(bound(l.terms.TTL))
-	}
 	asking := newAskContext(ctx, l.group.closing, q.by)
+	if !q.wait && q.by.IsZero() {
+		asking.limit = bound(l.terms.TTL)
+	}
 	defer asking.end()
 	lease, unknown, err := l.askUntil(asking, q)
 	if err == nil {

@@ -12,6 +12,9 @@ type askContext struct {
 	parent   context.Context
 	closing  context.Context // the Locker's; nil: its closing does not matter
 	deadline time.Time       // zero: none
+	// limit, if positive, is how long it lasts from the first look at it: a driver that answers at once spares itself the
+	// reading of a clock.
+	limit time.Duration
 
 	mu    sync.Mutex
 	inner context.Context // once Done was asked for
@@ -29,11 +32,22 @@ func soon(d time.Duration) time.Time { return time.Now().Add(d) }
 
 // Deadline is the earlier of the caller's and the limit.
 func (c *askContext) Deadline() (time.Time, bool) {
+	c.mu.Lock()
+	limit := c.limited()
+	c.mu.Unlock()
 	at, ok := c.parent.Deadline()
-	if !c.deadline.IsZero() && (!ok || c.deadline.Before(at)) {
-		return c.deadline, true
+	if !limit.IsZero() && (!ok || limit.Before(at)) {
+		return limit, true
 	}
 	return at, ok
+}
+
+// limited gives the deadline, with mu held.
+func (c *askContext) limited() time.Time {
+	if c.limit > 0 {
+		c.deadline, c.limit = soon(c.limit), 0
+	}
+	return c.deadline
 }
 
 // Done is closed when the question is over.
@@ -42,7 +56,7 @@ func (c *askContext) Done() <-chan struct{} { return c.setUp().Done() }
 // Err says why the question is over.
 func (c *askContext) Err() error {
 	c.mu.Lock()
-	inner, ended := c.inner, c.ended
+	inner, ended, deadline := c.inner, c.ended, c.limited()
 	c.mu.Unlock()
 	switch {
 	case inner != nil:
@@ -53,7 +67,7 @@ func (c *askContext) Err() error {
 		return c.parent.Err()
 	case c.closing != nil && c.closing.Err() != nil:
 		return context.Canceled
-	case !c.deadline.IsZero() && !time.Now().Before(c.deadline):
+	case !deadline.IsZero() && !time.Now().Before(deadline):
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -83,8 +97,8 @@ func (c *askContext) setUp() context.Context {
 		return inner
 	}
 	undone := func() { cancel(nil) }
-	if !c.deadline.IsZero() {
-		limited, release := context.WithDeadline(inner, c.deadline)
+	if deadline := c.limited(); !deadline.IsZero() {
+		limited, release := context.WithDeadline(inner, deadline)
 		inner, undone = limited, func() { release(); cancel(nil) }
 	}
 	c.inner, c.undo = inner, undone

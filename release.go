@@ -19,7 +19,7 @@ func (h *hold) release(ctx context.Context, l *Lease) error {
 		h.mu.Lock()
 	}
 	if l.over != nil {
-		return h.releaseLate(ctx, l)
+		return h.releaseLate(ctx, l, now)
 	}
 	if works := l.end(ErrReleased); works != nil {
 		h.part(works)
@@ -37,7 +37,7 @@ func (h *hold) release(ctx context.Context, l *Lease) error {
 
 	var err error
 	if !handed {
-		if err = h.giveBack(ctx, l); errors.Is(err, ErrLost) {
+		if err = h.giveBack(ctx, l, now); errors.Is(err, ErrLost) {
 			l.noteLoss(err)
 		}
 	}
@@ -60,23 +60,23 @@ func (h *hold) part(works *work) {
 }
 
 // releaseLate is the release of a lease that is over: what was left to its holder is given back now. It unlocks mu.
-func (h *hold) releaseLate(ctx context.Context, l *Lease) error {
+func (h *hold) releaseLate(ctx context.Context, l *Lease, now driver.Instant) error {
 	over, ours := l.over, h.state == condemned && h.lease == l
 	if ours {
 		h.state = returning
 	}
 	h.mu.Unlock()
 	if ours {
-		_ = h.giveBack(ctx, l) // that it was lost is what the holder must hear of
+		_ = h.giveBack(ctx, l, now) // that it was lost is what the holder must hear of
 		l.locker.group.remove(l)
 	}
 	return over
 }
 
-// giveBack tells the store, and lets the next caller of this process ask. The state is returning.
-func (h *hold) giveBack(ctx context.Context, l *Lease) error {
+// giveBack tells the store, at now, and lets the next caller of this process ask. The state is returning.
+func (h *hold) giveBack(ctx context.Context, l *Lease, now driver.Instant) error {
 	h.s.renewer.remove(h)
-	telling := newAskContext(context.WithoutCancel(ctx), nil, soon(bound(h.req.Terms.TTL)))
+	telling := newAskContext(context.WithoutCancel(ctx), nil, now.Time().Add(bound(h.req.Terms.TTL)))
 	err := h.s.release(telling, h.req.Ref)
 	telling.end()
 	lost := errors.Is(err, driver.ErrNotOurs)

@@ -55,6 +55,9 @@ func Now() Instant {
 	return Instant(mono + asleep.Load())
 }
 
+// Time gives an instant as a time of the time package, without reading a clock.
+func (i Instant) Time() time.Time { return start.Add(time.Duration(i) - time.Duration(asleep.Load())) }
+
 // Look asks the system how long it was suspended, whatever the wall clock says.
 func Look() { ask() }
 

@@ -128,7 +128,7 @@ func (l *line) send(batch []*ask) error {
 
 // read reads the answer of an exchange with one ask, and says whether it was whole. Otherwise the owner goes on.
 func (l *line) read(ctx context.Context, a *ask) bool {
-	by := time.Now().Add(quantum)
+	by := l.x.sent.Time().Add(quantum)
 	if a.verb == toWait {
 		by = time.Time{}
 		stop := context.AfterFunc(ctx, l.link.Interrupt)
@@ -179,6 +179,11 @@ func (l *line) later(a *ask) {
 }
 
 func (l *line) await(ctx context.Context, a *ask) error {
+	select {
+	case <-a.done:
+		return nil
+	case <-l.s.ticks.soon(): // to look at a context costs more than most answers take
+	}
 	select {
 	case <-a.done:
 		return nil

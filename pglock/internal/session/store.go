@@ -48,6 +48,7 @@ type Store struct {
 	room    room
 	watch   watcher
 	names   names
+	ticks   ticks
 	running sync.WaitGroup // every goroutine of the store
 	context context.Context
 	cancel  context.CancelFunc
