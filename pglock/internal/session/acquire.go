@@ -73,9 +73,20 @@ func (s *Store) acquireName(ctx context.Context, c *claim, req *driver.Request) 
 	grant, err := s.waitAfter(ctx, c, wanted, refusal)
 	if errors.Is(err, errNoRoom) {
 		refusal.RetryAfter = s.room.pause()
+		s.judge(ctx, wanted)
 		return driver.Grant{}, refusal
 	}
 	return grant, err
+}
+
+// judge ends, for a name that has been tried for a TTL, a holder that is stuck in the middle of a message (H69); for those that
+// wait in the server, the watcher does.
+func (s *Store) judge(ctx context.Context, wanted lock) {
+	if !s.room.judges(wanted) {
+		return
+	}
+	class, object, form := wanted.shown()
+	_ = s.query(ctx, "stuck_holder", [][]byte{wire.Int8(class), wire.Int8(object), wire.Int8(form)}, nil)
 }
 
 // waitAfter waits for a name that was seen to be held.
@@ -122,7 +133,7 @@ func (s *Store) try(ctx context.Context, c *claim, a *ask) error {
 }
 
 // errAbandoned is the answer to an acquisition that was given up while it was asked for; or whose line broke just after.
-var errAbandoned = passing(errors.New("it was cleaned up, or lost, while it was granted"))
+var errAbandoned = unknown(0, errors.New("it was cleaned up, or lost, while it was granted"))
 
 // submit sends an ask of a claim. Nil: it was answered, with a.err.
 func (s *Store) submit(ctx context.Context, l *line, c *claim, a *ask) error {

@@ -2,9 +2,11 @@ package session
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
 
 // claim is one acquisition, from its asking to its end.
@@ -42,6 +44,7 @@ func (s *Store) enter(req *driver.Request) (*claim, error) {
 	c := &claim{ref: req.Ref, watch: req.Watch}
 	if req.Holder != nil {
 		c.holder = *req.Holder
+		c.holder.Host, c.holder.Program, c.holder.Note = text(c.holder.Host), text(c.holder.Program), text(c.holder.Note)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,11 +61,16 @@ func (s *Store) enter(req *driver.Request) (*claim, error) {
 	return c, nil
 }
 
-// forget ends a claim of which nothing is left, or whose rest is the line's.
-func (s *Store) forget(c *claim) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.end(c)
+// maxText bounds what is kept of a description.
+const maxText = 1000
+
+// text makes a description one that the server takes.
+func text(s string) string {
+	s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", "?"), "?")
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "")
+	}
+	return s
 }
 
 // end ends a claim, with mu held.
@@ -101,8 +109,19 @@ func (s *Store) giveBack(c *claim) {
 		return
 	}
 	c.state, c.unlock = left, true
+	s.unlist(c)
 	a := newAsk(toUnlock)
 	a.claim, a.lock = c, c.lock
+	c.line.later(a)
+}
+
+// unlist takes a claim off the list of leases, with mu held.
+func (s *Store) unlist(c *claim) {
+	if !c.listed {
+		return
+	}
+	a := newAsk(toQuery)
+	a.statement, a.params = "unlist", [][]byte{[]byte(s.info.Session), wire.Int8(int64(c.ref.Acq))}
 	c.line.later(a)
 }
 
@@ -139,7 +158,10 @@ func (s *Store) leave(c *claim) bool {
 func (s *Store) broke(l *line, cause error) {
 	var lost []driver.Watcher
 	s.mu.Lock()
-	ghost := &ghost{backend: l.backend, until: l.x.sent.Add(2*s.ttl + ghostSlack), acqs: make(map[uint64]bool)}
+	ghost := &ghost{backend: l.backend, until: driver.Now().Add(2*s.ttl + ghostSlack), acqs: make(map[uint64]bool)}
+	if l.extra {
+		ghost.until = ghost.until.Add(s.opts.Turn) // it may be waiting, and be granted at the end of it
+	}
 	for _, c := range s.claims {
 		if c.line != l {
 			continue

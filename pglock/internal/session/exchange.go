@@ -2,12 +2,16 @@ package session
 
 import (
 	"errors"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
+
+// patience is how long the sending of an exchange may take.
+const patience = 10 * time.Second
 
 // exchange is one message to the server and its answer: what several callers asked for, in as few statements as possible.
 type exchange struct {
@@ -46,7 +50,7 @@ func (x *exchange) send(link *wire.Link, batch []*ask) error {
 	for _, a := range x.asks {
 		a.sent = x.sent
 	}
-	return link.Send()
+	return link.Send(x.sent.Add(patience).Time())
 }
 
 // sort puts what is alike together: heartbeats come first, since they count what the session has before the exchange, then

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
-	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
 
 // ghost is a session of ours whose connection broke on this side: the server may not know, and keep its locks until its
@@ -32,8 +31,7 @@ func (s *Store) noteGhost(g *ghost) {
 func (s *Store) lay(ctx context.Context, g *ghost) error {
 	for pause := time.Millisecond; driver.Now().Before(g.until); pause = min(2*pause, 100*time.Millisecond) {
 		there := false
-		params := [][]byte{wire.Int8(g.backend.pid), wire.Int8(g.backend.start)}
-		if err := s.query(ctx, "ghost", params, func([][]byte) { there = true }); err != nil {
+		if err := s.query(ctx, "ghost", g.backend.params(), func([][]byte) { there = true }); err != nil {
 			return err
 		}
 		if !there {

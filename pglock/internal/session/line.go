@@ -57,19 +57,24 @@ type line struct {
 	last   driver.Instant // the last exchange that was answered was sent then
 }
 
-// backend is a session at the server: a process id is used again, with another start.
+// backend is a session at the server. A process id is used again, and behind a pooler even with the same start, for another
+// client; the application name, in which each line has a number of its own, is nobody else's.
 type backend struct {
-	pid   int64
-	start int64 // µs since 1970
+	pid  int64
+	name string // its application name
 }
 
-func newLine(s *Store, link *wire.Link, socket net.Conn, b backend, extra bool) *line {
+// params tells a backend from all others, for ghost.sql and cancel.sql.
+func (b backend) params() [][]byte { return [][]byte{wire.Int8(b.pid), []byte(b.name)} }
+
+// adopt makes a line of the store's, and starts its owner, with mu held.
+func (s *Store) adopt(link *wire.Link, socket net.Conn, b backend, extra bool) *line {
 	l := &line{
 		s: s, link: link, socket: socket, backend: b, extra: extra,
 		wake: make(chan struct{}, 1), gone: make(chan struct{}), keys: make(map[lock]int), last: driver.Now(),
 	}
 	s.running.Add(1)
-	go l.own()
+	go l.own() // should it break at once, that is noticed after mu has been let go
 	return l
 }
 
@@ -231,7 +236,7 @@ func (l *line) complete() (doubt error) {
 	l.lastMu.Unlock()
 	for _, a := range l.x.asks {
 		if err := l.count(a); err != nil {
-			doubt = err
+			doubt, a.err = err, err
 		}
 		l.answer(a)
 	}
@@ -286,6 +291,9 @@ func (l *line) giveBack(c *claim) {
 
 // breaks ends the line: whoever waits for an answer hears so, and everything that it held is lost. The turn is ours.
 func (l *line) breaks(cause error) {
+	if broken := (*wire.BrokenError)(nil); l.s.opts.Pooler && errors.As(cause, &broken) {
+		broken.Farewell = false // it may be the pooler's own, while the session behind it lives on
+	}
 	l.mu.Lock()
 	l.broken = cause
 	queue := l.queue

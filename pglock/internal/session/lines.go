@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/connect"
@@ -54,30 +58,49 @@ func (s *Store) redial(d *dialing) {
 	ctx, cancel := context.WithTimeout(s.context, dialTime)
 	defer cancel()
 	l, err := s.dial(ctx, false)
-	s.mu.Lock()
-	s.dialing = nil
-	closed := s.closed
-	if err == nil && !closed {
-		s.main = l
-	}
-	s.mu.Unlock()
-	if err == nil && closed {
-		l.quit(ctx)
-		l, err = nil, s.closedFault()
-	}
 	if err != nil {
 		err = s.dialFault(err)
 	}
+	s.mu.Lock()
+	s.dialing = nil
+	if err == nil {
+		s.proven = true
+		s.running.Add(1)
+		go s.settleDown(l, slices.Clone(s.ghosts))
+	}
+	s.mu.Unlock()
 	d.line, d.err = l, err
 	close(d.done)
 }
 
-// dialFault says of what kind an error of dialing is. Nothing of ours was sent.
+// settleDown does, when a main line has been opened, what nobody waits for: it ends the sessions that broke before, and
+// removes what others have left.
+func (s *Store) settleDown(l *line, ghosts []*ghost) {
+	defer s.running.Done()
+	ctx, cancel := context.WithTimeout(s.context, s.ttl)
+	defer cancel()
+	for _, g := range ghosts {
+		_ = s.lay(ctx, g) // what is left of it ends by the server's timeout
+	}
+	s.tidy(ctx, l)
+}
+
+// dialFault says of what kind an error of dialing is. Nothing of ours was sent. What was good once comes back: a standby that
+// is not promoted yet, a password that is being changed.
 func (s *Store) dialFault(err error) error {
+	s.mu.Lock()
+	proven := s.proven
+	s.mu.Unlock()
+	var refused *pgconn.PgError
+	var unfit *schema.Error
+	if proven && (errors.As(err, &refused) && strings.HasPrefix(refused.Code, "28") ||
+		errors.As(err, &unfit) && (unfit.Reason == schema.Standby || unfit.Reason == schema.ReadOnly)) {
+		return passing(fmt.Errorf("%s: %w", s.info.Address, err))
+	}
 	return fault(0, fmt.Errorf("%s: %w", s.info.Address, err))
 }
 
-// dial opens a line.
+// dial opens a line, and makes it the main one, or one more that is in use.
 func (s *Store) dial(ctx context.Context, extra bool) (*line, error) {
 	conn, err := s.dialer.Dial(ctx)
 	if err != nil {
@@ -92,7 +115,19 @@ func (s *Store) dial(ctx context.Context, extra bool) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newLine(s, link, conn.Socket, b, extra), nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		link.Close()
+		return nil, s.closedFault()
+	}
+	l := s.adopt(link, conn.Socket, b, extra)
+	if extra {
+		s.extras[l], l.uses = struct{}{}, 1
+	} else {
+		s.main = l
+	}
+	return l, nil
 }
 
 // setUp makes sure of the server, then sets what a lock needs.
@@ -117,14 +152,11 @@ func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (backe
 		if err := s.tokens.ready(ctx, conn.Conn); err != nil {
 			return b, err
 		}
-		if err := s.tidy(ctx, conn.Conn); err != nil {
-			return b, err
-		}
 	}
-	if err := s.settle(ctx, conn, extra); err != nil {
+	if err := s.settle(ctx, conn, b.name, extra); err != nil {
 		return b, err
 	}
-	return b, prepare(ctx, conn.Conn)
+	return b, prepare(ctx, conn.Conn, extra)
 }
 
 // schemaFault keeps a refusal from a server that went away meanwhile.
@@ -154,16 +186,6 @@ func (s *Store) extraLine(ctx context.Context) (*line, error) {
 	l, err := s.dial(ctx, true)
 	if err != nil {
 		return nil, s.dialFault(err)
-	}
-	s.mu.Lock()
-	closed = s.closed
-	if !closed {
-		s.extras[l], l.uses = struct{}{}, 1
-	}
-	s.mu.Unlock()
-	if closed {
-		l.quit(ctx)
-		return nil, s.closedFault()
 	}
 	return l, nil
 }

@@ -107,7 +107,7 @@ func (l *line) unlock(had lock) (ok bool, err error) {
 // run runs one statement while the turn is ours, and no exchange is under way. Its error is that of a broken line.
 func (l *line) run(statement string, params [][]byte, row func(values [][]byte)) error {
 	l.link.Add(statement, params...)
-	if err := l.link.Send(); err != nil {
+	if err := l.link.Send(time.Now().Add(patience)); err != nil {
 		return err
 	}
 	h := &rows{row: row}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/tenurelock/tenure/driver"
-	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
 
 // Release gives a grant back. An unlock that answers false means that somebody else unlocked it, or that the session is not
@@ -23,6 +22,7 @@ func (s *Store) Release(ctx context.Context, ref driver.Ref) error {
 		return driver.ErrNotOurs
 	}
 	c.state, c.unlock = left, true
+	s.unlist(c)
 	l := c.line
 	s.mu.Unlock()
 	return s.unlock(ctx, l, c)
@@ -30,11 +30,6 @@ func (s *Store) Release(ctx context.Context, ref driver.Ref) error {
 
 // unlock gives a claim's lock back.
 func (s *Store) unlock(ctx context.Context, l *line, c *claim) error {
-	if c.listed {
-		off := newAsk(toQuery)
-		off.statement, off.params = "unlist", [][]byte{[]byte(s.info.Session), wire.Int8(int64(c.ref.Acq))}
-		l.later(off)
-	}
 	a := newAsk(toUnlock)
 	a.claim, a.lock = c, c.lock
 	switch err := l.do(ctx, a); {

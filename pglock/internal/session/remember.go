@@ -30,16 +30,17 @@ func (s *Store) lastRun(ctx context.Context, name string) (last run, now time.Ti
 	return last, now, err
 }
 
-// refuses says why a grant at now comes too early after the last run: a *DoneError or a *HeldError. A run of a later
-// period, which a clock set back leaves behind, counts as well.
+// refuses says why a grant at now comes too early after the last run: a *DoneError or a *HeldError. A run of the next
+// period, which a clock set back leaves behind, counts as well; one of a clock that once was far ahead does not.
 func (r run) refuses(req *driver.Request, now time.Time) error {
 	if r.at.IsZero() {
 		return nil
 	}
-	if period := req.OncePer.Microseconds(); period > 0 && r.at.UnixMicro()/period >= now.UnixMicro()/period {
+	period := req.OncePer.Microseconds()
+	if ahead := r.at.UnixMicro()/max(period, 1) - now.UnixMicro()/max(period, 1); period > 0 && (ahead == 0 || ahead == 1) {
 		return &driver.DoneError{Last: r.at, Next: time.UnixMicro((r.at.UnixMicro()/period + 1) * period)}
 	}
-	if left := r.at.Add(req.Gap).Sub(now); req.Gap > 0 && left > 0 {
+	if left := r.at.Add(req.Gap).Sub(now); left > 0 && left <= 2*req.Gap {
 		return &driver.HeldError{Gap: true, RetryAfter: left, Holder: r.holder}
 	}
 	return nil

@@ -79,17 +79,16 @@ func (s *Store) chores(l *line, renewals []*driver.Renewal) {
 			}
 		}
 	}
-	s.mu.Unlock()
 	if len(old) > 0 || any {
-		l.later(s.list(old))
+		l.later(s.list(old)) // with mu held, so that no release can come before it
 	}
+	s.mu.Unlock()
 }
 
-// list gives a statement that lists claims in tenure.holding, and hears which of the session's are wanted back.
+// list gives, with mu held, a statement that lists claims in tenure.holding, and hears which of the session's are wanted back.
 func (s *Store) list(old []*claim) *ask {
 	var acqs, classes, objects, forms, shared, numbers, sinces, pids []int64
 	var names, hosts, programs, notes []string
-	s.mu.Lock()
 	for _, c := range old {
 		class, object, form := c.lock.shown()
 		acqs, classes, objects, forms = append(acqs, int64(c.ref.Acq)), append(classes, class), append(objects, object), append(forms, form)
@@ -97,7 +96,6 @@ func (s *Store) list(old []*claim) *ask {
 		pids, names, hosts = append(pids, int64(c.holder.PID)), append(names, c.ref.Name), append(hosts, c.holder.Host)
 		programs, notes = append(programs, c.holder.Program), append(notes, c.holder.Note)
 	}
-	s.mu.Unlock()
 	a := newAsk(toQuery)
 	a.statement = "list"
 	a.params = [][]byte{

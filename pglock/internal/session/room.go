@@ -19,7 +19,7 @@ type room struct {
 }
 
 // trial is a name that is tried for want of room.
-type trial struct{ first, last driver.Instant }
+type trial struct{ first, last, judged driver.Instant }
 
 const (
 	// tryFor is how long a name is tried before it gets a place out of turn.
@@ -73,8 +73,20 @@ func (r *room) note(l lock, now driver.Instant) {
 	if t := r.tried[l]; t != nil {
 		t.last = now
 	} else {
-		r.tried[l] = &trial{now, now}
+		r.tried[l] = &trial{first: now, last: now}
 	}
+}
+
+// judges says whether it is time to look at the holder of a name that is tried.
+func (r *room) judges(l lock) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t, now := r.tried[l], driver.Now()
+	if t == nil || now.Sub(t.first) < r.s.ttl || now.Sub(t.judged) < r.s.ttl/4 {
+		return false
+	}
+	t.judged = now
+	return true
 }
 
 // older counts the names that have been tried for long, and for longer than this one. Those that nobody tries any more are

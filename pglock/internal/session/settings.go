@@ -16,12 +16,12 @@ import (
 // settle sets what a lock's connection needs, whatever the role's, the database's or the URL's own settings are: those would
 // kill or mislead waiters (H28). It is done by SET after the check for poolers, since PgBouncer refuses startup parameters
 // that it does not know.
-func (s *Store) settle(ctx context.Context, conn connect.Conn, extra bool) error {
+func (s *Store) settle(ctx context.Context, conn connect.Conn, name string, extra bool) error {
 	version, err := serverVersion(conn.Conn)
 	if err != nil {
 		return err
 	}
-	return set(ctx, conn, s.settings(version, extra))
+	return set(ctx, conn, s.settings(version, name, extra))
 }
 
 // patient is what a connection needs to set the schema and the numbering up: no timeout of a role's, which could end the wait
@@ -59,10 +59,10 @@ func set(ctx context.Context, conn connect.Conn, settings [][2]string) error {
 	return nil
 }
 
-func (s *Store) settings(version int, extra bool) [][2]string {
+func (s *Store) settings(version int, name string, extra bool) [][2]string {
 	ttl := milliseconds(s.ttl)
 	settings := [][2]string{
-		{"application_name", applicationName(s.ttl, s.info.Session)},
+		{"application_name", name},
 		// The connection is the lease: a stalled process loses its locks a TTL after its last word.
 		{"idle_session_timeout", ttl},
 		{"idle_in_transaction_session_timeout", ttl},
@@ -79,6 +79,9 @@ func (s *Store) settings(version int, extra bool) [][2]string {
 		{"client_min_messages", "error"},
 		{"plan_cache_mode", "force_generic_plan"},
 		{"jit", "off"},
+	}
+	if extra && version >= 170000 {
+		settings = append(settings, [2]string{"transaction_timeout", "0"}) // a wait is a transaction
 	}
 	if extra {
 		return append(settings, [][2]string{
@@ -124,11 +127,11 @@ func serverVersion(conn *pgx.Conn) (int, error) {
 // maxApplicationName is what the server keeps of one, in bytes.
 const maxApplicationName = 63
 
-// applicationName tells others at once whose session this is: "tenure 30000ms 1f0c9a57 4711@web-1 report". The TTL is what
-// stuck.sql goes by. The server takes printable ASCII only.
-func applicationName(ttl time.Duration, session string) string {
+// applicationName tells others at once whose session this is: "tenure 30000ms 1f0c9a57.2 4711@web-1 report", where 2 is the
+// number of the line in its session. The TTL is what stuck.sql goes by. The server takes printable ASCII only.
+func applicationName(ttl time.Duration, session string, line uint64) string {
 	self := driver.Self()
-	name := fmt.Sprintf("tenure %dms %.8s %d@%s %s", ttl.Milliseconds(), session, self.PID, self.Host, self.Program)
+	name := fmt.Sprintf("tenure %dms %.8s.%d %d@%s %s", ttl.Milliseconds(), session, line, self.PID, self.Host, self.Program)
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'

@@ -93,7 +93,7 @@ func TestSettings(t *testing.T) {
 						name, value, _ := strings.Cut(setting, "=")
 						has[name] = value
 					}
-					for _, setting := range s.settings(150000, extra) {
+					for _, setting := range s.settings(150000, l.backend.name, extra) {
 						want := setting[1]
 						if strings.HasPrefix(setting[0], "tcp_") && name == "unix" {
 							want = "0"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"embed"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -21,18 +23,29 @@ var waits = [...]string{"wait", "wait_shared", "wait_pair", "wait_pair_shared"}
 var short = map[string]string{
 	"lock":             schema.Acquire,
 	"draw":             schema.Draw,
+	"sweep":            schema.Sweep,
 	"wait":             "select pg_advisory_lock($1)",
 	"wait_shared":      "select pg_advisory_lock_shared($1)",
 	"wait_pair":        "select pg_advisory_lock(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)",
 	"wait_pair_shared": "select pg_advisory_lock_shared(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)",
 }
 
-// prepare prepares all statements on a new connection, in one exchange.
-func prepare(ctx context.Context, conn *pgx.Conn) error {
+// mainOnly are the statements that a line does not need which only waits, and holds what it waited for.
+var mainOnly = []string{
+	"lock", "lock_many", "lock_again", "lock_slot", "who", "waiting", "stuck", "stuck_holder", "cancel", "ghost", "last_run",
+	"sweep", "tidy_names",
+}
+
+// prepare prepares the statements of a line on its new connection, in one exchange.
+func prepare(ctx context.Context, conn *pgx.Conn, extra bool) error {
 	statements, err := statements()
 	if err != nil {
 		return err
 	}
+	maps.DeleteFunc(statements, func(name, _ string) bool {
+		waits := strings.HasPrefix(name, "wait") && name != "waiting"
+		return extra && slices.Contains(mainOnly, name) || !extra && waits
+	})
 	pipeline := conn.PgConn().StartPipeline(ctx)
 	for name, text := range statements {
 		pipeline.SendPrepare(name, text, nil)

@@ -13,6 +13,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
@@ -49,6 +50,7 @@ type Store struct {
 	watch   watcher
 	names   names
 	ticks   ticks
+	opened  atomic.Uint64  // how many lines there have been
 	running sync.WaitGroup // every goroutine of the store
 	context context.Context
 	cancel  context.CancelFunc
@@ -60,6 +62,7 @@ type Store struct {
 	dialing *dialing
 	extras  map[*line]struct{}
 	ghosts  []*ghost
+	proven  bool          // a main line was opened once
 	inner   uint64        // how many claims there were that are no request's
 	busy    map[lock]busy // which names were found taken
 }

@@ -111,7 +111,7 @@ func TestH69FullSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := other.caller(t, "x").waits(t.Context())
-	if err := other.settle(t.Context(), conn, false); err != nil { // as a main line has it
+	if err := other.settle(t.Context(), conn, applicationName(other.ttl, other.info.Session, 99), false); err != nil { // as a main line has it
 		t.Fatal(err)
 	}
 	// A query whose answer nobody reads.

@@ -19,6 +19,7 @@ type tokens struct {
 	s *Store
 
 	mu      sync.Mutex
+	failed  time.Time // when the last raise failed
 	opening *change
 	raising *change
 }
@@ -52,7 +53,13 @@ func (t *tokens) raise(ctx context.Context, number int64) error {
 
 // used has the ceiling raised ahead of need.
 func (t *tokens) used(number, high int64) {
-	if (schema.Answer{Number: number, High: high}).Early() {
+	if !(schema.Answer{Number: number, High: high}).Early() {
+		return
+	}
+	t.mu.Lock()
+	lately := time.Since(t.failed) < time.Second
+	t.mu.Unlock()
+	if !lately {
 		t.raiseFor(number)
 	}
 }
@@ -75,6 +82,9 @@ func (t *tokens) start(slot **change, do func(context.Context, *pgx.Conn) error)
 		defer t.s.running.Done()
 		c.err = t.carryOut(do)
 		t.mu.Lock()
+		if c.err != nil {
+			t.failed = time.Now()
+		}
 		*slot = nil
 		t.mu.Unlock()
 		close(c.done)

@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tenurelock/tenure/driver"
-	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
 
 // errNoRoom says that as many names are waited for as may be.
@@ -109,7 +108,9 @@ func (s *Store) cancelWait(c *claim) {
 			l.shut() // whoever reads breaks it, and it becomes a ghost
 			return
 		}
-		if _, err := main.query(ctx, "cancel", [][]byte{wire.Int8(l.backend.pid)}, nil); err != nil {
+		known := false
+		_, err := main.query(ctx, "cancel", l.backend.params(), func([][]byte) { known = true })
+		if err != nil || !known { // or it is a session with another server, after a failover
 			l.shut()
 			return
 		}

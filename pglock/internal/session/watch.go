@@ -120,16 +120,17 @@ func (w *watcher) look() time.Duration {
 func (w *watcher) ask(due map[*claim]*waiting) {
 	ctx, cancel := context.WithTimeout(w.s.context, min(5*time.Second, w.s.ttl/3))
 	defer cancel()
-	pids := make([]int64, 0, len(due))
+	var pids []int64
+	var names []string
 	for _, at := range due {
-		pids = append(pids, at.line.backend.pid)
+		pids, names = append(pids, at.line.backend.pid), append(names, at.line.backend.name)
 	}
 	still := make(map[int64]bool)
 	main, err := w.s.mainLine(ctx)
 	if err != nil {
 		return
 	}
-	sent, err := main.query(ctx, "waiting", [][]byte{wire.AppendInt8s(nil, pids)}, func(values [][]byte) {
+	sent, err := main.query(ctx, "waiting", [][]byte{wire.AppendInt8s(nil, pids), wire.AppendTexts(nil, names)}, func(values [][]byte) {
 		still[wire.ParseInt(values[0])] = true
 	})
 	if err != nil {

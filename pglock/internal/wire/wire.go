@@ -56,6 +56,7 @@ type Link struct {
 	front    *pgproto3.Frontend
 	pid      uint32
 	patience time.Time // the read deadline that is set; zero: none
+	size     int       // about how many bytes are to be sent
 
 	interrupted atomic.Bool
 
@@ -92,6 +93,9 @@ func (l *Link) Add(statement string, params ...[]byte) {
 	})
 	l.front.SendExecute(&pgproto3.Execute{})
 	l.pending++
+	for _, p := range params {
+		l.size += len(p)
+	}
 }
 
 // Cut ends a transaction in the middle of the exchange: what is added after it does not suffer from an error before it.
@@ -100,11 +104,19 @@ func (l *Link) Cut() {
 	l.cuts = append(l.cuts, l.pending)
 }
 
-// Send sends what was added. It does not block where the last exchange has been answered, since little is sent at a time.
-func (l *Link) Send() error {
+// small is what surely fits into a socket's buffer when the last exchange has been answered.
+const small = 4096
+
+// Send sends what was added, by the given time: what takes longer breaks the link.
+func (l *Link) Send(by time.Time) error {
 	l.Cut()
+	if l.size > small { // setting a deadline costs more than sending a little
+		_ = l.conn.SetWriteDeadline(by)
+		defer func() { _ = l.conn.SetWriteDeadline(time.Time{}) }()
+	}
+	l.size = 0
 	if err := l.front.Flush(); err != nil {
-		return &BrokenError{Err: err}
+		return &BrokenError{Err: fmt.Errorf("the connection broke: %w", err)}
 	}
 	return nil
 }
@@ -130,7 +142,11 @@ func (l *Link) Collect(h Handler, by time.Time) error {
 			if err := farewell(m); err != nil {
 				return err
 			}
-			h.Refused(l.at, pgconn.ErrorResponseToPgError(m))
+			refused := pgconn.ErrorResponseToPgError(m)
+			if l.at >= l.cuts[l.synced] { // no statement failed, but the end of their transaction
+				return &BrokenError{Err: refused}
+			}
+			h.Refused(l.at, refused)
 		case *pgproto3.ReadyForQuery:
 			l.at = l.cuts[l.synced] // those that an error made the server skip have no answer
 			l.synced++
