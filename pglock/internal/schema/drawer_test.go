@@ -110,7 +110,11 @@ func (d *drawer) lease(ctx context.Context) error {
 func (d *drawer) ask(ctx context.Context, statement string, arguments ...any) (a Answer, err error) {
 	var number, high *int64
 	var at time.Time
-	if err := d.conn.QueryRow(ctx, statement, arguments...).Scan(&number, &high, &at); err != nil {
+	err = d.conn.QueryRow(ctx, statement, arguments...).Scan(&number, &high, &at)
+	switch {
+	case errors.Is(err, pgx.ErrNoRows): // the ceiling is empty
+		return Answer{Number: -1}, nil
+	case err != nil:
 		return a, err
 	}
 	if high != nil {

@@ -167,7 +167,7 @@ func TestOverflow(t *testing.T) {
 			ended = true
 		case <-time.After(5 * time.Millisecond):
 			most = max(most, v.count("select count(*) from pg_locks l join pg_stat_activity a using (pid) where l.locktype = 'advisory' "+
-				"and not l.granted and l.database = "+thisDatabase+" and a.application_name like $1", fmt.Sprintf("%% %.8s %%", s.info.Session)))
+				"and not l.granted and l.database = "+thisDatabase+" and a.application_name like $1", fmt.Sprintf("%% %.8s.%%", s.info.Session)))
 		}
 	}
 	cancel()

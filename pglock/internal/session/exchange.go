@@ -48,7 +48,7 @@ func (x *exchange) send(link *wire.Link, batch []*ask) error {
 	}
 	x.sent = driver.Now()
 	for _, a := range x.asks {
-		a.sent = x.sent
+		a.sent, a.number = x.sent, -1 // no row comes where there is no ceiling
 	}
 	return link.Send(x.sent.Add(patience).Time())
 }

@@ -27,12 +27,16 @@ func (l *line) own() {
 			return
 		}
 		l.mu.Lock()
-		broken := l.broken != nil
+		broken, busy := l.broken != nil, l.busy
 		l.mu.Unlock()
-		if broken {
+		switch {
+		case broken:
 			return
+		case busy: // by a wait, perhaps: that many owners need not look so often
+			timer.Reset(5 * parkAfter)
+		default:
+			timer.Reset(parkAfter)
 		}
-		timer.Reset(parkAfter)
 	}
 }
 
