@@ -50,10 +50,12 @@ func (s *Store) acquireName(ctx context.Context, c *claim, req *driver.Request) 
 		return driver.Grant{}, lasting(err)
 	}
 	s.names.note(wanted, req.Name)
-	if refusal := s.foundBusy(wanted); req.Wait && refusal != nil {
-		grant, err := s.waitAfter(ctx, c, wanted, refusal)
-		if !errors.Is(err, errNoRoom) {
-			return grant, err
+	if req.Wait {
+		if refusal := s.foundBusy(wanted); refusal != nil {
+			grant, err := s.waitAfter(ctx, c, wanted, refusal)
+			if !errors.Is(err, errNoRoom) {
+				return grant, err
+			}
 		}
 	}
 	a := newAsk(toLock)
@@ -178,11 +180,14 @@ func (s *Store) unasked(c *claim, a *ask) {
 
 // grant makes a grant of a lock that was taken, with a number below the ceiling.
 func (s *Store) grant(ctx context.Context, c *claim, a *ask) (driver.Grant, error) {
-	s.mu.Lock()
-	l := c.line
-	s.mu.Unlock()
-	number, high, at := a.number, a.high, a.at
+	if a.orphan {
+		return driver.Grant{}, errAbandoned
+	}
+	number, high := a.number, a.high
 	for number == -1 || number > high {
+		s.mu.Lock()
+		l := c.line
+		s.mu.Unlock()
 		var err error
 		if number == -1 {
 			err = s.tokens.open(ctx)
@@ -208,15 +213,12 @@ func (s *Store) grant(ctx context.Context, c *claim, a *ask) (driver.Grant, erro
 	if number > driver.MaxNumber {
 		return driver.Grant{}, lasting(fmt.Errorf("grant %d is above the highest possible, %d: the numbering of this database was set too high", number, driver.MaxNumber))
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.state != held {
-		return driver.Grant{}, errAbandoned
+	if number != a.number {
+		s.mu.Lock()
+		c.number = number
+		s.mu.Unlock()
 	}
-	c.number, c.since = number, at
-	sent := max(a.sent, c.still)
-	c.proved = sent
-	return driver.Grant{Number: number, Proof: driver.Proof{Sent: sent, Valid: s.ttl}, Slot: a.slot, Since: at}, nil
+	return driver.Grant{Number: number, Proof: driver.Proof{Sent: a.sent, Valid: s.ttl}, Slot: a.slot, Since: a.at}, nil
 }
 
 // refuse is the error for a name that is held, with its holder.

@@ -41,6 +41,7 @@ type ask struct {
 	ok     bool           // of toUnlock: the line had it
 	locks  int64          // of toBeat: how many locks the session has
 	err    error
+	orphan bool // nobody waited for the lock any more when it was granted
 
 	inline bool          // the caller sees to it itself
 	done   chan struct{} // has an element when it is answered, and not inline

@@ -88,19 +88,24 @@ func (s *Store) end(c *claim) {
 	s.loosen(c.line)
 }
 
-// granted notes that a line has a claim's lock. True: nobody waits for it any more, and it must be given back.
-func (s *Store) granted(c *claim, l *line, taken lock) (orphan bool) {
+// granted notes that a line has a claim's lock. True: nobody waits for it any more, and it must be given back. What was waited
+// for is trusted from the last question that was answered "still waiting".
+func (s *Store) granted(l *line, a *ask) (orphan bool) {
+	c := a.claim
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c.line, c.lock, c.asked = l, taken, false
+	c.line, c.lock, c.asked = l, a.lock, false
+	a.sent = max(a.sent, c.still)
+	c.number, c.since, c.proved = a.number, a.at, a.sent
 	switch c.state {
 	case asking:
 		c.state = held
+		return false
 	case left:
 		c.unlock = true
-		return true
 	}
-	return false
+	a.orphan = true
+	return c.state == left
 }
 
 // giveBack has a claim's lock given back, with mu held: before anything that is asked of the line later.

@@ -16,9 +16,10 @@ import (
 const (
 	// parkAfter is how long a line is unused before its owner listens for the server's farewell.
 	parkAfter = 10 * time.Millisecond
-	// quantum is how long a caller that has the turn reads before it leaves the reading to the owner, so that it returns
-	// soon after its context ends.
-	quantum = 5 * time.Millisecond
+	// quantum is about how long a caller that has the turn reads before it leaves the reading to the owner, so that it returns
+	// soon after its context ends. On an extra line, whose callers have asked for the same name before, it is longer.
+	quantum      = 8 * time.Millisecond
+	extraQuantum = time.Second
 	// batch is the most that one exchange carries: its bytes, and those of the answer, fit into the sockets' buffers.
 	batch = 500
 )
@@ -133,13 +134,8 @@ func (l *line) send(batch []*ask) error {
 
 // read reads the answer of an exchange with one ask, and says whether it was whole. Otherwise the owner goes on.
 func (l *line) read(ctx context.Context, a *ask) bool {
-	by := l.x.sent.Time().Add(quantum)
-	if a.verb == toWait {
-		by = time.Time{}
-		stop := context.AfterFunc(ctx, l.link.Interrupt)
-		defer stop()
-	}
-	switch err := l.link.Collect(&l.x, by); {
+	err := l.readInline(ctx, a)
+	switch {
 	case errors.Is(err, wire.ErrInterrupted):
 		a.inline = false
 		l.pass(true)
@@ -158,6 +154,26 @@ func (l *line) read(ctx context.Context, a *ask) bool {
 	}
 	l.pass(false)
 	return true
+}
+
+func (l *line) readInline(ctx context.Context, a *ask) error {
+	length := quantum
+	if l.extra {
+		length = min(extraQuantum, l.s.ttl/16)
+	}
+	by := l.x.sent.Time().Add(length)
+	if a.verb != toWait {
+		return l.link.Collect(&l.x, by, length/2)
+	}
+	stop := context.AfterFunc(ctx, l.link.Interrupt)
+	defer stop()
+	for {
+		err := l.link.Collect(&l.x, by, length/2)
+		if !errors.Is(err, wire.ErrInterrupted) || ctx.Err() != nil {
+			return err
+		}
+		by = time.Now().Add(length)
+	}
 }
 
 // enqueue puts an ask into the queue, with mu held, and sees to it that the owner looks.
@@ -187,7 +203,7 @@ func (l *line) await(ctx context.Context, a *ask) error {
 	select {
 	case <-a.done:
 		return nil
-	case <-l.s.ticks.soon(): // to look at a context costs more than most answers take
+	case <-l.s.ticks.soon(l.s.ttl / 32): // to look at a context costs more than most answers take
 	}
 	select {
 	case <-a.done:
@@ -268,7 +284,7 @@ func (l *line) count(a *ask) error {
 // answer tells whoever waits for it. If nobody does any more, what was granted is given back.
 func (l *line) answer(a *ask) {
 	if a.claim != nil {
-		if a.granted() && l.s.granted(a.claim, l, a.lock) {
+		if a.granted() && l.s.granted(l, a) {
 			l.giveBack(a.claim)
 		} else {
 			l.s.answered(a.claim, a)

@@ -90,7 +90,7 @@ func (l *line) serve() bool {
 // exchange reads the rest of the exchange that is under way, if there is one.
 func (l *line) exchange() error {
 	for l.x.open {
-		err := l.link.Collect(&l.x, l.hangs())
+		err := l.link.Collect(&l.x, l.hangs(), time.Millisecond)
 		switch {
 		case errors.Is(err, wire.ErrInterrupted):
 			if at := l.hangs(); !at.IsZero() && !time.Now().Before(at) {

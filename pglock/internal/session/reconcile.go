@@ -112,7 +112,7 @@ func (l *line) run(statement string, params [][]byte, row func(values [][]byte))
 	}
 	h := &rows{row: row}
 	for by := time.Now().Add(l.s.ttl); ; {
-		err := l.link.Collect(h, by)
+		err := l.link.Collect(h, by, 0)
 		switch {
 		case err == nil && h.err != nil:
 			return &wire.BrokenError{Err: h.err}

@@ -12,14 +12,17 @@ type ticks struct {
 	tick chan struct{}
 }
 
-// soon gives a channel that is closed within 5 ms.
-func (t *ticks) soon() <-chan struct{} {
+// moment is how long that is.
+const moment = 20 * time.Millisecond
+
+// soon gives a channel that is closed within a moment, or a limit if that is less.
+func (t *ticks) soon(limit time.Duration) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.tick == nil {
 		tick := make(chan struct{})
 		t.tick = tick
-		time.AfterFunc(quantum, func() {
+		time.AfterFunc(min(moment, limit), func() {
 			t.mu.Lock()
 			t.tick = nil
 			t.mu.Unlock()

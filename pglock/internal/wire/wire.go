@@ -123,8 +123,10 @@ func (l *Link) Send(by time.Time) error {
 
 // Collect reads the answers until all have come, by the given time (zero: however long it takes), or until Interrupt. Nil:
 // the exchange is over. [ErrInterrupted]: call it again. A *[BrokenError]: the link is dead.
-func (l *Link) Collect(h Handler, by time.Time) error {
-	if err := l.expect(by); err != nil {
+//
+// A deadline costs more than reading does, so one that is set already stays if it is within slack of the one that is wanted.
+func (l *Link) Collect(h Handler, by time.Time, slack time.Duration) error {
+	if err := l.expect(by, slack); err != nil {
 		return err
 	}
 	for l.synced < len(l.cuts) {
@@ -171,7 +173,7 @@ func farewell(m *pgproto3.ErrorResponse) error {
 // Idle waits, while no exchange is under way, until the connection breaks, which is the error, until the given time, or
 // until Interrupt: [ErrInterrupted].
 func (l *Link) Idle(by time.Time) error {
-	if err := l.expect(by); err != nil {
+	if err := l.expect(by, 0); err != nil {
 		return err
 	}
 	for {
@@ -187,11 +189,8 @@ func (l *Link) Idle(by time.Time) error {
 	}
 }
 
-// slack is how much earlier or later than asked for a read may be given up: setting a deadline costs more than reading.
-const slack = 2 * time.Millisecond
-
 // expect sets the read deadline, unless it is near enough to what is wanted, or an interrupt has been asked for.
-func (l *Link) expect(by time.Time) error {
+func (l *Link) expect(by time.Time, slack time.Duration) error {
 	if d := by.Sub(l.patience); by.IsZero() != l.patience.IsZero() || d > slack || d < -slack {
 		if err := l.conn.SetReadDeadline(by); err != nil {
 			return &BrokenError{Err: err}
