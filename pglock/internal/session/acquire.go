@@ -106,7 +106,7 @@ func (s *Store) waitAfter(ctx context.Context, c *claim, wanted lock, refusal *d
 
 // try asks the main line, and opens an incarnation where there is none. After an error the ask is not the caller's any more.
 func (s *Store) try(ctx context.Context, c *claim, a *ask) error {
-	for opened := false; ; opened = true {
+	for opened, again := false, false; ; {
 		l, err := s.mainLine(ctx)
 		if err != nil {
 			a.free()
@@ -114,6 +114,10 @@ func (s *Store) try(ctx context.Context, c *claim, a *ask) error {
 		}
 		if err := s.submit(ctx, l, c, a); err != nil {
 			return err
+		}
+		if saidFarewell(a.err) && !again { // the session was just over, and whatever it was asked with it
+			again, a.err = true, nil
+			continue
 		}
 		if a.err != nil {
 			err := fault(a.sent, a.err)
@@ -127,6 +131,7 @@ func (s *Store) try(ctx context.Context, c *claim, a *ask) error {
 			a.free()
 			return passing(errors.New("the numbering of grants was opened anew, and is not valid again"))
 		}
+		opened = true
 		if err := s.tokens.open(ctx); err != nil {
 			a.free()
 			return err
