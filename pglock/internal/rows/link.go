@@ -32,9 +32,16 @@ type link struct {
 	cleanups []<-chan struct{} // of dropped connections, which tell the server off in the background
 }
 
+// dead asks the server for a sign of life.
+func (l *link) dead() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return l.conn.Ping(ctx) != nil
+}
+
 // connect gives the connection. The error is a *driver.Fault: nothing was sent.
 func (l *link) connect() (*pgx.Conn, error) {
-	if l.conn != nil && time.Since(l.used) > idle && l.conn.PgConn().CheckConn() != nil {
+	if l.conn != nil && time.Since(l.used) > idle && l.dead() {
 		l.drop() // a server that restarted, or a pooler that cut us, is no fault of the next request
 	}
 	if l.conn != nil {

@@ -153,7 +153,5 @@ func openCounted(t testing.TB, url string, changes ...func(*Config)) (*Store, *c
 	return s, count
 }
 
-func ttl(d time.Duration) func(*Config) { return func(c *Config) { c.TTL = d } }
-
 // prompt is how late an answer may come that is promised at once.
 const prompt = 5 * time.Second

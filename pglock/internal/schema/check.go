@@ -229,6 +229,8 @@ func checkPersistence(ctx context.Context, conn *pgx.Conn) (*Error, error) {
 	if err != nil || len(wrong) == 0 {
 		return nil, err
 	}
-	return &Error{Reason: Damaged, Message: "somebody altered what tokens stand on: they could repeat after a crash",
-		SQL: strings.Join(wrong, "\n")}, nil
+	return &Error{
+		Reason: Damaged, Message: "somebody altered what tokens stand on: they could repeat after a crash",
+		SQL: strings.Join(wrong, "\n"),
+	}, nil
 }

@@ -29,8 +29,11 @@ type Error struct {
 
 // Error gives the message, and the statements behind it where they fit on a line or a few.
 func (e *Error) Error() string {
-	if e.SQL == "" || strings.Count(e.SQL, "\n") > 12 {
+	switch {
+	case e.SQL == "":
 		return e.Message
+	case strings.Count(e.SQL, "\n") > 12:
+		return e.Message + "; who may, can run: tenure init --role ROLE (with --print it says what that is in SQL)"
 	}
 	return e.Message + "; an administrator must run: " + strings.ReplaceAll(e.SQL, "\n", " ")
 }

@@ -70,7 +70,7 @@ func initAboveWaits(w *world) error {
 		return err
 	}
 	if !Occupied(early) {
-		return fmt.Errorf("init above %d under a statement that then drew %d: %v", above, number, early)
+		return fmt.Errorf("init above %d under a statement that then drew %d: %w", above, number, early)
 	}
 	if err := InitAbove(ctx, admin, above); err != nil {
 		return err
