@@ -412,7 +412,9 @@ func newLocker(t *testing.T, store *pglock.Store) *tenure.Locker {
 	locker, err := tenure.New(store, tenure.Options{})
 	must(t, err)
 	t.Cleanup(func() {
-		if err := locker.Close(context.Background()); err != nil && !errors.Is(err, tenure.ErrClosed) {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second) // a test that failed may have left a lease
+		defer cancel()
+		if err := locker.Close(ctx); err != nil && !errors.Is(err, tenure.ErrClosed) {
 			t.Error(err)
 		}
 	})

@@ -155,7 +155,7 @@ func TestH25SessionPooler(t *testing.T) {
 
 	// The server ends the session.
 	lease := leaseOf(t, first, "nightly")
-	pglock.SharedServer.SQL(t, direct, "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and pid <> pg_backend_pid()")
+	pglock.SharedServer.SQL(t, direct, "select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and granted and database = (select oid from pg_database where datname = current_database()) and pid <> pg_backend_pid()")
 	isLost(t, lease)
 	must(t, leaseOf(t, beside, "nightly").Release(t.Context()))
 	must(t, leaseOf(t, first, "nightly").Release(t.Context()))

@@ -49,5 +49,5 @@ select l.class, l.object, l.form,
   -- Rows of a session that is gone may still be there, and its process id be somebody else's: the session's id tells.
   left join tenure.holding h on l.granted and h.backend = l.pid and h.shared = l.shared
         and h.class = l.class and h.object = l.object and h.form = l.form
-        and left(h.session, 8) = split_part(a.application_name, ' ', 3)
+        and left(h.session, 8) = left(split_part(a.application_name, ' ', 3), 8)
  order by l.form, l.class, l.object, l.granted desc, l.waitstart nulls last, l.pid, h.acq

@@ -10,6 +10,7 @@ from pg_locks l
   left join pg_stat_activity a on a.pid = l.pid
   left join tenure.holding h on l.granted and h.backend = l.pid and h.class = l.classid::bigint and h.object = l.objid::bigint
        and h.form = l.objsubid and h.shared = (l.mode = 'ShareLock')
+       and left(h.session, 8) = left(split_part(a.application_name, ' ', 3), 8)
 where l.locktype = 'advisory'
   and l.database = (select oid from pg_database where datname = current_database())
   and l.classid::bigint = $1::bigint and l.objid::bigint = $2::bigint and l.objsubid = $3::bigint
