@@ -12,8 +12,9 @@ test: ## install what the tests need, then vet and test every module with the ra
 	go build -race work
 	go test -race -p 1 work # one package at a time: some test what a lease promises in time, and start servers
 
-bench: ## benchmarks of the root module
+bench: ## benchmarks of the root module, and of pglock beside bare pgx
 	go test -run '^$$' -bench . -count 5 .
+	go test -run '^$$' -bench . -benchtime 1x ./pglock
 
 lint: ## golangci-lint over every module; its first build takes some minutes
 	./scripts/lint $(GOLANGCI)
