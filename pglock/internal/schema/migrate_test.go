@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -107,14 +106,5 @@ func TestEveryObjectIsCovered(t *testing.T) {
 		select proname from pg_proc where pronamespace = 'tenure'::regnamespace and has_function_privilege('public', oid, 'EXECUTE')`,
 	); free != "" {
 		t.Errorf("anybody may call %s", free)
-	}
-}
-
-// TestLocksAreNotTriedInAWhereH39: a planner runs a WHERE on rows that nobody wants.
-func TestLocksAreNotTriedInAWhereH39(t *testing.T) {
-	for _, text := range []string{Acquire, AcquireShared, AcquireMany, AcquireSlot} {
-		if regexp.MustCompile(`(?is)\bwhere\b[^)]*pg_try`).MatchString(text) {
-			t.Errorf("a lock is tried in a WHERE: %s", text)
-		}
 	}
 }
