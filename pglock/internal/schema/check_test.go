@@ -102,7 +102,7 @@ func TestEachMissingRight(t *testing.T) {
 
 	must(t, Open(t.Context(), conn))
 	must(t, Belongs(t.Context(), conn))
-	for _, call := range []string{"acquire", "draw", "acquire_shared"} {
+	for _, call := range []string{"acquire", "draw"} {
 		var a Answer
 		arguments := []any{int64(7)}[:1-strings.Count(call, "draw")]
 		must(t, conn.QueryRow(t.Context(), statement(call), arguments...).Scan(&a.Number, &a.High, nil))
