@@ -8,8 +8,8 @@ const Limit int64 = 1 << 55
 
 // Answer is what a statement said of one key.
 type Answer struct {
-	Number int64 // the grant, or 0: another has it, or -1: there is no valid incarnation
-	High   int64 // the ceiling, as committed when the statement began
+	Number int64 // the grant, or 0: another has it
+	High   int64 // the ceiling, as committed by then
 }
 
 // Verdict is what to do about an answer.
@@ -20,8 +20,6 @@ const (
 	Granted Verdict = iota
 	// Busy: another has the lock.
 	Busy
-	// NoIncarnation: call Open on a connection without locks, then ask again. A try locked nothing; a Draw leaves the lock.
-	NoIncarnation
 	// AboveCeiling: the lock is held, but its number must not be handed out. Call Raise with Wanted on a connection without
 	// locks, then Draw where the lock is held.
 	AboveCeiling
@@ -30,8 +28,6 @@ const (
 // Verdict judges the answer.
 func (a Answer) Verdict() Verdict {
 	switch {
-	case a.Number < 0:
-		return NoIncarnation
 	case a.Number == 0:
 		return Busy
 	case a.Number > a.High || a.Number >= Limit:

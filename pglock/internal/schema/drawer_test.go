@@ -2,7 +2,6 @@ package schema
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -16,6 +15,8 @@ type drawer struct {
 	key   int64
 	conn  *pgx.Conn
 	other *pgx.Conn
+
+	numbering Numbering
 }
 
 func (d *drawer) connect(ctx context.Context) (err error) {
@@ -27,10 +28,10 @@ func (d *drawer) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if d.w.skipBelongs {
-		return nil
-	}
-	return retried(ctx, func() error { return Belongs(ctx, d.conn) })
+	return retried(ctx, func() error {
+		d.numbering, err = numberSpan(ctx, d.conn, d.w.span)
+		return err
+	})
 }
 
 func (d *drawer) close() {
@@ -66,19 +67,16 @@ func (d *drawer) run(stop <-chan struct{}) error {
 // lease tries the key, notes what it was granted, and releases it.
 func (d *drawer) lease(ctx context.Context) error {
 	sent := d.w.now()
-	answer, err := d.ask(ctx, "acquire", d.key)
-	if err != nil {
+	var number int64
+	var at time.Time
+	if err := d.conn.QueryRow(ctx, "acquire", d.key, d.numbering.Sequence).Scan(&number, &at); err != nil {
 		return err
 	}
-	for {
+	for drawn := false; ; drawn = true {
+		answer := Answer{Number: number, High: d.numbering.High}
 		switch verdict := answer.Verdict(); {
 		case verdict == Busy:
 			return nil
-		case verdict == NoIncarnation:
-			if err := retried(ctx, func() error { return openSpan(ctx, d.conn, d.w.span) }); err != nil {
-				return err
-			}
-			return nil // nothing is locked: the next lease asks again
 		case verdict == Granted, d.w.ignoreHigh:
 			d.w.add(grant{answer.Number, sent, d.w.now()})
 			var released bool
@@ -88,40 +86,25 @@ func (d *drawer) lease(ctx context.Context) error {
 			}
 			return err
 		}
-		if d.other == nil {
-			if d.other, err = d.w.connect(ctx); err != nil {
+		if drawn {
+			if err := d.raise(ctx, answer); err != nil {
 				return err
 			}
 		}
-		err := retried(ctx, func() error { return Raise(ctx, d.other, answer.Number+d.w.span) })
-		if err != nil {
-			return err
-		}
 		sent = d.w.now()
-		if answer, err = d.ask(ctx, "draw"); err != nil {
+		if err := d.conn.QueryRow(ctx, "draw", d.numbering.Sequence).Scan(&number, &at, &d.numbering.High); err != nil {
 			return err
-		}
-		if answer.Verdict() == NoIncarnation {
-			return errors.New("the incarnation ended, and the session did not")
 		}
 	}
 }
 
-func (d *drawer) ask(ctx context.Context, statement string, arguments ...any) (a Answer, err error) {
-	var number, high *int64
-	var at time.Time
-	err = d.conn.QueryRow(ctx, statement, arguments...).Scan(&number, &high, &at)
-	switch {
-	case errors.Is(err, pgx.ErrNoRows): // the ceiling is empty
-		return Answer{Number: -1}, nil
-	case err != nil:
-		return a, err
+func (d *drawer) raise(ctx context.Context, answer Answer) (err error) {
+	if d.other == nil {
+		if d.other, err = d.w.connect(ctx); err != nil {
+			return err
+		}
 	}
-	if high != nil {
-		a.High = *high
-	}
-	a.Number = *number
-	return a, nil
+	return retried(ctx, func() error { return Raise(ctx, d.other, answer.Number+d.w.span) })
 }
 
 // retried calls again where another is at it.

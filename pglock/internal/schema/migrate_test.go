@@ -59,7 +59,8 @@ func TestMigratesThroughPoolers(t *testing.T) {
 		conn := dial(t, pooler.URL(url)+"&default_query_exec_mode=simple_protocol")
 		must(t, Ensure(t.Context(), conn))
 		must(t, Open(t.Context(), conn))
-		must(t, Belongs(t.Context(), conn))
+		_, err := Number(t.Context(), conn)
+		must(t, err)
 		must(t, Check(t.Context(), dial(t, pooler.URL(url)+"&default_query_exec_mode=exec")))
 	}
 }

@@ -3,9 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // initAbove sets the tokens upwards under clients that draw.
@@ -19,7 +16,7 @@ func initAbove(w *world) error {
 		return errors.Join(err, c.disperse())
 	}
 	defer conn.Close(w.t.Context())
-	above := w.answer(Draw).Number
+	above := w.draw().Number
 	for i := range 6 {
 		above += 1e9
 		if err := c.draws(150 * (i + 1)); err != nil {
@@ -28,60 +25,37 @@ func initAbove(w *world) error {
 		if err := retried(w.t.Context(), func() error { return InitAbove(w.t.Context(), conn, above) }); err != nil {
 			return errors.Join(err, c.disperse())
 		}
-		var a Answer
-		if err := conn.QueryRow(w.t.Context(), Draw, pgx.QueryExecModeExec).Scan(&a.Number, &a.High, nil); err != nil {
-			return errors.Join(err, c.disperse())
-		}
-		if a.Number <= above {
+		if a := w.draw(); a.Number <= above {
 			return errors.Join(fmt.Errorf("%d was drawn after init above %d", a.Number, above), c.disperse())
 		}
 	}
 	return errors.Join(c.disperse(), w.check())
 }
 
-// initAboveWaits has a statement hang that has read the base and not yet drawn, so that it would draw a number that has
-// fallen: init above must not go past it.
-func initAboveWaits(w *world) error {
-	if err := w.crowd(50); err != nil {
+// initAboveWhatIsDrawn raises the tokens to just above the last one, under clients that draw: between reading that one and
+// setting the next, of which this makes a long time, nobody may draw.
+func initAboveWhatIsDrawn(w *world) error {
+	w.server.SQL(w.t, w.database, `do $$ begin execute replace(pg_get_functiondef('tenure.write_incarnation'::regproc),
+		'perform setval', 'perform pg_sleep(0.2); perform setval'); end $$`)
+	c, err := w.gather(w.clients)
+	if err != nil {
 		return err
 	}
-	holder, drawing, admin, ctx := w.dial(), w.dial(), w.dial(), w.t.Context()
-	if _, err := holder.Exec(ctx, "select pg_advisory_lock(99)"); err != nil {
-		return err
-	}
-	drawn := make(chan error, 1)
-	var number int64
-	go func() {
-		drawn <- drawing.QueryRow(ctx, `select case when pg_advisory_lock(99)::text = '' then s.base + nextval('tenure.grants') end
-			from tenure.scale s`).Scan(&number)
-	}()
-	for waiting := false; !waiting; {
-		err := holder.QueryRow(ctx, "select exists (select from pg_locks where locktype = 'advisory' and not granted)").Scan(&waiting)
-		if err != nil {
+	conn := w.dial()
+	for i := range 4 {
+		if err := c.draws(50 * (i + 1)); err != nil {
 			return err
 		}
+		above := w.draw().Number + 1
+		w.server.SQL(w.t, w.database, fmt.Sprintf("update tenure.ceiling set high = %d", above)) // or that is the floor
+		if err := retried(w.t.Context(), func() error { return InitAbove(w.t.Context(), conn, above) }); err != nil {
+			return errors.Join(err, c.disperse())
+		}
 	}
-	above := time.Now().AddDate(0, 1, 0).UnixMicro()
-	early := InitAbove(ctx, admin, above)
-	if _, err := holder.Exec(ctx, "select pg_advisory_unlock(99)"); err != nil {
-		return err
-	}
-	if err := <-drawn; err != nil {
-		return err
-	}
-	if !Occupied(early) {
-		return fmt.Errorf("init above %d under a statement that then drew %d: %w", above, number, early)
-	}
-	if err := InitAbove(ctx, admin, above); err != nil {
-		return err
-	}
-	if a := w.answer(Draw); a.Number <= above {
-		return fmt.Errorf("%d was drawn after init above %d", a.Number, above)
-	}
-	return w.crowd(50)
+	return errors.Join(c.draws(400), c.disperse(), w.check())
 }
 
-// openedTwice opens where a valid incarnation is: statements may be drawing over it, so it must stay.
+// openedTwice opens where a valid incarnation is, which must stay.
 func openedTwice(w *world) error {
 	if err := w.crowd(50); err != nil {
 		return err

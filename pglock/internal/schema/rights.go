@@ -23,11 +23,9 @@ func rights() []right {
 	execute := []string{"EXECUTE"}
 	return []right{
 		{kind: "TABLE", name: "migration", privileges: read},
-		{kind: "TABLE", name: "incarnation", privileges: read},
 		{kind: "TABLE", name: "ceiling", privileges: read},
-		{kind: "TABLE", name: "scale", privileges: read},
 		{kind: "SEQUENCE", name: "grants", privileges: []string{"USAGE"}},
-		{kind: "FUNCTION", name: "belongs", arguments: "()", privileges: execute},
+		{kind: "FUNCTION", name: "numbering", arguments: "()", privileges: execute},
 		{kind: "FUNCTION", name: "open_incarnation", arguments: "(bigint)", privileges: execute},
 		{kind: "FUNCTION", name: "raise_ceiling", arguments: "(bigint)", privileges: execute},
 		{kind: "TABLE", name: "name", privileges: write},
@@ -38,9 +36,9 @@ func rights() []right {
 	}
 }
 
-// withheld names the functions that no role gets by Grants: the parts of the others, and what is for administrators.
+// withheld names what no role gets by Grants: what functions do with their owner's rights, and what is for administrators.
 func withheld() []string {
-	return []string{"begin_change", "last_drawn", "write_incarnation", "init_above"}
+	return []string{"incarnation", "begin_change", "last_drawn", "write_incarnation", "init_above"}
 }
 
 // Grants gives the statements that let a role lock, inspect and write its fences, and no more: it can neither change the

@@ -98,6 +98,31 @@ func restored(w *world) error {
 	return w.crowd(400)
 }
 
+// restoredData puts the rows of a dump back into the schema, which has gone on since. It sets the sequence back, too, which
+// only those who come later can know.
+func restoredData(w *world) error {
+	if err := w.crowd(200); err != nil {
+		return err
+	}
+	dump := w.server.Dump(w.t, w.database, "--data-only", "--schema=tenure")
+	if err := w.crowd(200); err != nil {
+		return err
+	}
+	w.server.SQL(w.t, w.database, `do $$ begin execute (select 'truncate ' || string_agg(oid::regclass::text, ', ')
+		from pg_class where relnamespace = 'tenure'::regnamespace and relkind = 'r'); end $$`)
+	w.server.Restore(w.t, w.database, dump)
+	return w.crowd(400)
+}
+
+// madeAnew has somebody drop the sequence and make it again.
+func madeAnew(w *world) error {
+	if err := w.crowd(200); err != nil {
+		return err
+	}
+	w.server.SQL(w.t, w.database, "drop sequence tenure.grants; create unlogged sequence tenure.grants")
+	return w.crowd(200)
+}
+
 // restoredMeanwhile has clients come between the steps of a restore: an incarnation opened then would end with them.
 func restoredMeanwhile(w *world) error {
 	if err := w.crowd(20); err != nil {

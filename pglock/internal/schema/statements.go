@@ -3,10 +3,12 @@ package schema
 // The statements of a driver that locks in sessions. Their results stand in their files; [Answer] says what to make of a
 // number and a high.
 var (
-	// Acquire tries the key $1: number, high, server time.
+	// Acquire tries the key $1, and numbers the grant from the sequence $2: number, server time.
 	Acquire = statement("acquire")
-	// Draw numbers a lock that the connection holds: number, high, server time.
+	// Draw numbers a lock that the connection holds from the sequence $1: number, server time, ceiling.
 	Draw = statement("draw")
+	// Numbers reads the numbering: whether it is valid, the sequence, the ceiling.
+	Numbers = statement("numbers")
 	// Sweep deletes the rows of holding whose session is gone.
 	Sweep = statement("sweep")
 )

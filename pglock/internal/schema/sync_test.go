@@ -23,7 +23,7 @@ func TestH80SynchronousStandbyLost(t *testing.T) {
 
 	must(t, standby.Stop("immediate"))
 	raiser := w.dial()
-	wanted := w.answer(Draw).Number + Span
+	wanted := w.draw().Number + Span
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	err := Raise(ctx, raiser, wanted)
@@ -44,7 +44,7 @@ func TestH80SynchronousStandbyLost(t *testing.T) {
 
 	must(t, standby.Start())
 	must(t, retried(t.Context(), func() error { return Raise(t.Context(), other, wanted) }))
-	if a := w.answer(Draw); a.High < wanted {
+	if a := w.draw(); a.High < wanted {
 		t.Fatalf("the ceiling is at %d, after it was raised to %d", a.High, wanted)
 	}
 	w.drawSome(100)
@@ -93,9 +93,18 @@ func dial(t testing.TB, url string) *pgx.Conn {
 
 func (w *world) dial() *pgx.Conn { return dial(w.t, w.server.URL(w.database)) }
 
-func (w *world) answer(sql string, arguments ...any) (a Answer) {
+// draw draws a number that nobody is handed.
+func (w *world) draw() Answer {
 	w.t.Helper()
-	must(w.t, w.dial().QueryRow(w.t.Context(), sql, arguments...).Scan(&a.Number, &a.High, nil))
+	conn := w.dial()
+	numbering, err := Number(w.t.Context(), conn)
+	must(w.t, err)
+	return drawOn(w.t, conn, numbering)
+}
+
+func drawOn(t testing.TB, conn *pgx.Conn, numbering Numbering) (a Answer) {
+	t.Helper()
+	must(t, conn.QueryRow(t.Context(), Draw, numbering.Sequence).Scan(&a.Number, nil, &a.High))
 	return a
 }
 
@@ -103,10 +112,11 @@ func (w *world) answer(sql string, arguments ...any) (a Answer) {
 func (w *world) drawSome(count int) {
 	w.t.Helper()
 	conn := w.dial()
+	numbering, err := Number(w.t.Context(), conn)
+	must(w.t, err)
 	for range count {
 		sent := w.now()
-		var a Answer
-		must(w.t, conn.QueryRow(w.t.Context(), Draw).Scan(&a.Number, &a.High, nil))
+		a := drawOn(w.t, conn, numbering)
 		if a.Verdict() != Granted {
 			w.t.Fatalf("a draw gave %+v", a)
 		}

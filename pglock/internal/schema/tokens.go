@@ -37,19 +37,49 @@ func InitAbove(ctx context.Context, conn *pgx.Conn, grant int64) error {
 	return uncancelled(ctx, conn, "raise the tokens", fmt.Sprintf("select tenure.init_above(%d)", grant))
 }
 
-// Belongs makes sure that the incarnation, if there is one, is of this cluster and database. To be asked once on every
-// connection, before anything is acquired on it: a database that was copied with CREATE DATABASE … TEMPLATE has its
-// model's. Where they differ, it opens another. Its errors are those of Open.
-func Belongs(ctx context.Context, conn *pgx.Conn) error {
-	var belongs bool
-	err := conn.QueryRow(ctx, "select tenure.belongs()", pgx.QueryExecModeExec).Scan(&belongs)
-	if err != nil {
-		return fmt.Errorf("compare the incarnation: %w", err)
+// Numbering is what a connection must know before its first lock.
+type Numbering struct {
+	// Sequence is the oid that Acquire and Draw take: one that was made anew since has another, and they fail.
+	Sequence uint32
+	// High is the ceiling, as committed: a number above it is void.
+	High int64
+}
+
+// Number makes sure that numbers may be drawn, on a connection that holds no lock yet: the incarnation must be one of this
+// start of the server, of this cluster, this database and this sequence. Where there is none, it opens one. It is to be
+// asked once on every connection, and again after Acquire or Draw has failed on it. Its errors are those of Open.
+func Number(ctx context.Context, conn *pgx.Conn) (Numbering, error) {
+	return numberSpan(ctx, conn, Span)
+}
+
+func numberSpan(ctx context.Context, conn *pgx.Conn, span int64) (Numbering, error) {
+	for opened := false; ; opened = true {
+		n, err := Look(ctx, conn)
+		switch {
+		case err != nil || n.Sequence != 0:
+			return n, err
+		case opened:
+			return n, errors.New("an incarnation was opened, and is not valid: is a dump being restored?")
+		}
+		if err := openSpan(ctx, conn, span); err != nil {
+			return n, err
+		}
 	}
-	if belongs {
-		return nil
+}
+
+// Look is Number without an opening: the numbering is zero where it is not valid.
+func Look(ctx context.Context, conn *pgx.Conn) (Numbering, error) {
+	var valid bool
+	var sequence *uint32
+	var high int64
+	err := conn.QueryRow(ctx, Numbers, pgx.QueryExecModeExec).Scan(&valid, &sequence, &high)
+	switch {
+	case err != nil:
+		return Numbering{}, fmt.Errorf("read the numbering of grants: %w", err)
+	case !valid || sequence == nil:
+		return Numbering{}, nil
 	}
-	return Open(ctx, conn)
+	return Numbering{Sequence: *sequence, High: high}, nil
 }
 
 // Occupied says whether the error of Open, Raise or InitAbove means "not now": another is at it, and may be for long where a

@@ -28,13 +28,12 @@ type world struct {
 
 // mutant is a fault to put into what is tested.
 type mutant struct {
-	replace     []string // in the migrations: old, new, …
-	settings    string   // of each connection
-	server      map[string]string
-	durable     bool
-	clients     int // 32 if 0
-	ignoreHigh  bool
-	skipBelongs bool
+	replace    []string // in the migrations: old, new, …
+	settings   string   // of each connection
+	server     map[string]string
+	durable    bool
+	clients    int // 32 if 0
+	ignoreHigh bool
 }
 
 // newWorld starts a server with the schema. Its grants are a year ahead of the clock where ahead says so: then only the

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
@@ -104,39 +106,35 @@ func (s *Store) waitAfter(ctx context.Context, c *claim, wanted lock, refusal *d
 	return grant, err
 }
 
-// try asks the main line, and opens an incarnation where there is none. After an error the ask is not the caller's any more.
+// try asks the main line. After an error the ask is not the caller's any more.
 func (s *Store) try(ctx context.Context, c *claim, a *ask) error {
-	for opened, again := false, false; ; {
+	for again := false; ; again = true {
 		l, err := s.mainLine(ctx)
+		if err == nil {
+			err = s.tokens.number(ctx, l)
+		}
 		if err != nil {
 			a.free()
 			return err
 		}
-		if err := s.submit(ctx, l, c, a); err != nil {
+		switch err := s.submit(ctx, l, c, a); {
+		case err != nil:
 			return err
-		}
-		if saidFarewell(a.err) && !again { // the session was just over, and whatever it was asked with it
-			again, a.err = true, nil
-			continue
-		}
-		if a.err != nil {
+		case a.err == nil:
+			return nil
+		case again || !saidFarewell(a.err) && (!refused(a.err) || !s.tokens.changed(ctx, l, a)):
 			err := fault(a.sent, a.err)
 			a.free()
 			return err
 		}
-		if a.number != -1 {
-			return nil
-		}
-		if opened {
-			a.free()
-			return passing(errors.New("the numbering of grants was opened anew, and is not valid again"))
-		}
-		opened = true
-		if err := s.tokens.open(ctx); err != nil {
-			a.free()
-			return err
-		}
+		a.err = nil // the session was just over, and whatever it was asked with it; or the numbering is another one
 	}
+}
+
+// refused says whether the server has answered with an error.
+func refused(err error) bool {
+	var answer *pgconn.PgError
+	return errors.As(err, &answer) && !saidFarewell(err)
 }
 
 // errAbandoned is the answer to an acquisition that was given up while it was asked for; or whose line broke just after.
@@ -189,32 +187,21 @@ func (s *Store) grant(ctx context.Context, c *claim, a *ask) (driver.Grant, erro
 		return driver.Grant{}, errAbandoned
 	}
 	number, high := a.number, a.high
-	for number == -1 || number > high {
+	for drawn := false; number > high; drawn = true {
+		if drawn {
+			if err := s.tokens.raise(ctx, number); err != nil {
+				return driver.Grant{}, unknown(0, err)
+			}
+		}
 		s.mu.Lock()
 		l := c.line
 		s.mu.Unlock()
 		var err error
-		if number == -1 {
-			err = s.tokens.open(ctx)
-		} else {
-			err = s.tokens.raise(ctx, number)
-		}
-		if err != nil {
-			return driver.Grant{}, unknown(0, err)
-		}
-		again := newAsk(toDraw)
-		again.claim = c
-		if err := l.do(ctx, again); err != nil {
-			return driver.Grant{}, unknown(0, err)
-		}
-		err = again.err
-		number, high = again.number, again.high
-		again.free()
-		if err != nil {
-			return driver.Grant{}, unknown(0, err)
+		if number, high, err = l.draw(ctx); err != nil {
+			return driver.Grant{}, err
 		}
 	}
-	s.tokens.used(number, high)
+	s.tokens.used(c.line, number, high)
 	if number > driver.MaxNumber {
 		return driver.Grant{}, lasting(fmt.Errorf("grant %d is above the highest possible, %d: the numbering of this database was set too high", number, driver.MaxNumber))
 	}

@@ -33,15 +33,16 @@ type ask struct {
 	row       func(values [][]byte)
 
 	// The answer, from here on.
-	sent   driver.Instant // before the first byte of it left; zero: it was not sent
-	number int64          // -1: there is no valid incarnation; 0: not granted
-	high   int64          // the ceiling
-	at     time.Time      // the server's clock
-	slot   int            // which slot was granted
-	ok     bool           // of toUnlock: the line had it
-	locks  int64          // of toBeat: how many locks the session has
-	err    error
-	orphan bool // nobody waited for the lock any more when it was granted
+	sent     driver.Instant // before the first byte of it left; zero: it was not sent
+	number   int64          // 0: not granted
+	sequence uint32         // which it was to be drawn from
+	high     int64          // the ceiling, as the line knew it or the statement read it
+	at       time.Time      // the server's clock
+	slot     int            // which slot was granted
+	ok       bool           // of toUnlock: the line had it
+	locks    int64          // of toBeat: how many locks the session has
+	err      error
+	orphan   bool // nobody waited for the lock any more when it was granted
 
 	inline bool          // the caller sees to it itself
 	done   chan struct{} // has an element when it is answered, and not inline
@@ -63,7 +64,7 @@ func (a *ask) granted() bool {
 	switch a.verb {
 	case toLock, toSlot:
 		return a.err == nil && a.number > 0
-	case toWait: // it is numbered afterwards, and what went wrong there can be done again
+	case toWait:
 		return a.err == nil
 	}
 	return false

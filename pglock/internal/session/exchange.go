@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -21,6 +22,7 @@ type exchange struct {
 	groups int
 	sent   driver.Instant
 	had    int    // how many locks the session had when it was sent
+	grants uint32 // the sequence to number from
 	params []byte // room for what is sent
 	arrays [2][]int64
 }
@@ -48,7 +50,7 @@ func (x *exchange) send(link *wire.Link, batch []*ask) error {
 	}
 	x.sent = driver.Now()
 	for _, a := range x.asks {
-		a.sent, a.number = x.sent, -1 // no row comes where there is no ceiling
+		a.sent, a.sequence = x.sent, x.grants
 	}
 	return link.Send(x.sent.Add(patience).Time())
 }
@@ -82,10 +84,17 @@ func (x *exchange) compose(link *wire.Link, alike []*ask) {
 	case v == toBeat:
 		x.add(link, "beat", v, alike)
 	case (v == toLock || v == toUnlock) && len(alike) == 1 && first.lock.form == 0:
-		x.add(link, lone[v], v, alike, x.int8(first.lock.bits))
+		if v == toLock {
+			x.add(link, "lock", v, alike, x.int8(first.lock.bits), x.sequence())
+		} else {
+			x.add(link, "unlock", v, alike, x.int8(first.lock.bits))
+		}
 	case v == toLock || v == toUnlock:
 		keys, forms := x.arrays[0][:0], x.arrays[1][:0]
-		statement := many[v]
+		statement := "unlock_many"
+		if v == toLock {
+			statement = "lock_many"
+		}
 		for _, a := range alike {
 			form := a.lock.form
 			if a.again {
@@ -94,7 +103,11 @@ func (x *exchange) compose(link *wire.Link, alike []*ask) {
 			keys, forms = append(keys, a.lock.bits), append(forms, form)
 		}
 		x.arrays = [2][]int64{keys, forms}
-		x.add(link, statement, v, alike, x.int8s(keys), x.int8s(forms))
+		if v == toLock {
+			x.add(link, statement, v, alike, x.int8s(keys), x.int8s(forms), x.sequence())
+		} else {
+			x.add(link, statement, v, alike, x.int8s(keys), x.int8s(forms))
+		}
 	default:
 		for i := range alike {
 			x.single(link, alike[i:i+1])
@@ -102,26 +115,19 @@ func (x *exchange) compose(link *wire.Link, alike []*ask) {
 	}
 }
 
-var (
-	lone = [...]string{toLock: "lock", toUnlock: "unlock"}
-	many = [...]string{toLock: "lock_many", toUnlock: "unlock_many"}
-)
-
 // single adds an ask that has statements of its own.
 func (x *exchange) single(link *wire.Link, one []*ask) {
 	switch a := one[0]; a.verb {
 	case toDraw:
-		x.add(link, "draw", toDraw, one)
+		x.add(link, "draw", toDraw, one, x.sequence())
 	case toSlot:
 		var keys, forms []int64
 		for _, one := range a.slots {
 			keys, forms = append(keys, one.bits), append(forms, one.form)
 		}
-		x.add(link, "lock_slot", toSlot, one, x.int8s(keys), x.int8s(forms))
+		x.add(link, "lock_slot", toSlot, one, x.int8s(keys), x.int8s(forms), x.sequence())
 	case toWait:
-		// The number is drawn by a statement of its own: it reads the ceiling as it is after the wait.
-		x.add(link, waits[a.lock.form], toWait, nil, x.int8(a.lock.bits))
-		x.add(link, "draw", toWait, one)
+		x.add(link, waits[a.lock.form], toWait, one, x.int8(a.lock.bits), x.sequence())
 	default:
 		if len(x.parts) > 0 && x.parts[len(x.parts)-1].group == x.groups {
 			x.cut(link)
@@ -141,6 +147,13 @@ func (x *exchange) int8(v int64) []byte {
 	return x.params[from:]
 }
 
+// sequence is the parameter for the sequence that grants are numbered from.
+func (x *exchange) sequence() []byte {
+	from := len(x.params)
+	x.params = binary.BigEndian.AppendUint32(x.params, x.grants)
+	return x.params[from:]
+}
+
 func (x *exchange) int8s(v []int64) []byte {
 	from := len(x.params)
 	x.params = wire.AppendInt8s(x.params, v)
@@ -150,9 +163,6 @@ func (x *exchange) int8s(v []int64) []byte {
 // Row takes one row of an answer.
 func (x *exchange) Row(statement int, values [][]byte) {
 	p := &x.parts[statement]
-	if len(p.asks) == 0 {
-		return
-	}
 	a := p.asks[0]
 	switch {
 	case p.verb == toQuery:
@@ -166,7 +176,7 @@ func (x *exchange) Row(statement int, values [][]byte) {
 	case p.verb == toSlot:
 		a.slot = int(wire.ParseInt(values[0])) - 1
 		a.numbered(values[1:])
-	case p.verb == toLock && len(values) == 4:
+	case p.verb == toLock && len(values) == 3:
 		if a := p.place(values[0]); a != nil {
 			a.numbered(values[1:])
 		}
@@ -189,7 +199,10 @@ func (p *part) place(value []byte) *ask {
 }
 
 func (a *ask) numbered(values [][]byte) {
-	a.number, a.high, a.at = wire.ParseInt(values[0]), wire.ParseInt(values[1]), wire.ParseTime(values[2])
+	a.number, a.at = wire.ParseInt(values[0]), wire.ParseTime(values[1])
+	if len(values) > 2 {
+		a.high = wire.ParseInt(values[2])
+	}
 }
 
 // Done notes that a statement succeeded.

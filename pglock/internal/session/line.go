@@ -7,9 +7,11 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/pglock/internal/schema"
 	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
 
@@ -54,6 +56,10 @@ type line struct {
 	keys  map[lock]int // what the session has, and how often
 	crowd bool         // the last exchange was shared
 
+	sequence atomic.Uint32 // what grants are numbered from; zero: that is not known yet
+	high     atomic.Int64  // the ceiling of their numbers, as committed
+	raising  atomic.Bool   // somebody sees to a higher one
+
 	lastMu sync.Mutex
 	last   driver.Instant // the last exchange that was answered was sent then
 }
@@ -69,11 +75,12 @@ type backend struct {
 func (b backend) params() [][]byte { return [][]byte{wire.Int8(b.pid), []byte(b.name)} }
 
 // adopt makes a line of the store's, and starts its owner, with mu held.
-func (s *Store) adopt(link *wire.Link, socket net.Conn, b backend, extra bool) *line {
+func (s *Store) adopt(link *wire.Link, socket net.Conn, b backend, n schema.Numbering, extra bool) *line {
 	l := &line{
 		s: s, link: link, socket: socket, backend: b, extra: extra,
 		wake: make(chan struct{}, 1), gone: make(chan struct{}), keys: make(map[lock]int), last: driver.Now(),
 	}
+	l.numbered(n)
 	s.running.Add(1)
 	go l.own() // should it break at once, that is noticed after mu has been let go
 	return l
@@ -129,6 +136,7 @@ func (l *line) send(batch []*ask) error {
 			a.slots = slices.DeleteFunc(a.slots, func(s slot) bool { return l.keys[s.lock] > 0 })
 		}
 	}
+	l.x.grants = l.sequence.Load()
 	return l.x.send(l.link, batch)
 }
 
@@ -273,6 +281,9 @@ func (l *line) count(a *ask) error {
 			a.lock = a.slots[a.slot].lock
 		}
 		l.keys[a.lock]++
+		a.high = l.high.Load()
+	case a.verb == toDraw && a.err == nil:
+		l.high.Store(a.high)
 	case a.verb == toUnlock && a.err == nil && a.ok:
 		if l.keys[a.lock]--; l.keys[a.lock] <= 0 {
 			delete(l.keys, a.lock)

@@ -106,7 +106,7 @@ func (s *Store) dial(ctx context.Context, extra bool) (*line, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.setUp(ctx, conn, extra)
+	b, n, err := s.setUp(ctx, conn, extra)
 	if err != nil {
 		_ = conn.Close(context.WithoutCancel(ctx))
 		return nil, err
@@ -121,7 +121,7 @@ func (s *Store) dial(ctx context.Context, extra bool) (*line, error) {
 		link.Close()
 		return nil, s.closedFault()
 	}
-	l := s.adopt(link, conn.Socket, b, extra)
+	l := s.adopt(link, conn.Socket, b, n, extra)
 	if extra {
 		s.extras[l], l.uses = struct{}{}, 1
 	} else {
@@ -131,32 +131,31 @@ func (s *Store) dial(ctx context.Context, extra bool) (*line, error) {
 }
 
 // setUp makes sure of the server, then sets what a lock needs.
-func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (backend, error) {
-	b, err := s.identify(ctx, conn)
-	if err != nil {
-		return b, err
+func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (b backend, n schema.Numbering, err error) {
+	if b, err = s.identify(ctx, conn); err != nil {
+		return b, n, err
 	}
 	if !extra {
 		if err := s.behaves(ctx, conn, b); err != nil {
-			return b, err
+			return b, n, err
 		}
 		if err := patient(ctx, conn); err != nil {
-			return b, err
+			return b, n, err
 		}
 		if err := schema.Ensure(ctx, conn.Conn); err != nil {
-			return b, schemaFault(err)
+			return b, n, schemaFault(err)
 		}
 		if err := writable(ctx, conn); err != nil {
-			return b, err
+			return b, n, err
 		}
-		if err := s.tokens.ready(ctx, conn.Conn); err != nil {
-			return b, err
-		}
+	}
+	if n, err = schema.Look(ctx, conn.Conn); err != nil {
+		return b, n, err
 	}
 	if err := s.settle(ctx, conn, b.name, extra); err != nil {
-		return b, err
+		return b, n, err
 	}
-	return b, prepare(ctx, conn.Conn, extra)
+	return b, n, prepare(ctx, conn.Conn, extra)
 }
 
 // schemaFault keeps a refusal from a server that went away meanwhile.

@@ -93,13 +93,13 @@ func TestH31Errors(t *testing.T) {
 	url, proxy := through(t, direct)
 	v, s, other := look(t, direct), start(t, url, ttl(time.Minute)), start(t, direct, long)
 	kept := s.take(t, "kept")
-	// No statement can be run that numbers a grant: the line's lock_timeout ends it.
-	v.do("begin; lock table tenure.incarnation in access exclusive mode")
+	// No grant can be numbered: the line's lock_timeout ends it.
+	v.do("begin; alter sequence tenure.grants owned by none")
 	calls := []*caller{s.caller(t, "x"), s.caller(t, "y"), s.caller(t, "z", shared)}
 	s.together(t, proxy, calls...)
 	for _, c := range append(calls, s.caller(t, "x").start(t.Context()).ends(prompt)) {
 		if kindOf(c.err) != "passing" {
-			t.Errorf("an acquisition that waited for a table said: %v", c.err)
+			t.Errorf("an acquisition that waited for the sequence said: %v", c.err)
 		}
 	}
 	// Somebody cancels it.
@@ -115,7 +115,7 @@ func TestH31Errors(t *testing.T) {
 	// A release shares its exchange with one that fails.
 	v.do("rollback")
 	released := s.take(t, "released")
-	v.do("begin; lock table tenure.incarnation in access exclusive mode")
+	v.do("begin; alter sequence tenure.grants owned by none")
 	release := s.caller(t, "released")
 	release.instead = func(ctx context.Context) error { return s.Release(ctx, released.req.Ref) }
 	s.together(t, proxy, s.caller(t, "x"), release, s.caller(t, "y"))

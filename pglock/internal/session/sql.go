@@ -23,11 +23,18 @@ var waits = [...]string{"wait", "wait_shared", "wait_pair", "wait_pair_shared"}
 var short = map[string]string{
 	"lock":             schema.Acquire,
 	"draw":             schema.Draw,
+	"numbers":          schema.Numbers,
 	"sweep":            schema.Sweep,
-	"wait":             "select pg_advisory_lock($1)",
-	"wait_shared":      "select pg_advisory_lock_shared($1)",
-	"wait_pair":        "select pg_advisory_lock(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)",
-	"wait_pair_shared": "select pg_advisory_lock_shared(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)",
+	"wait":             waitingFor("pg_advisory_lock($1::bigint)"),
+	"wait_shared":      waitingFor("pg_advisory_lock_shared($1::bigint)"),
+	"wait_pair":        waitingFor("pg_advisory_lock(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)"),
+	"wait_pair_shared": waitingFor("pg_advisory_lock_shared(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)"),
+}
+
+// waitingFor numbers what was waited for, from the sequence $2, in the same statement: number, server time. Only a branch of
+// CASE waits for its condition. It reads no table: a snapshot from before the wait would show the ceiling as it was then.
+func waitingFor(lock string) string {
+	return "select case when " + lock + "::text is not null then nextval($2::oid::regclass) end, clock_timestamp()"
 }
 
 // mainOnly are the statements that a line does not need which only waits, and holds what it waited for.

@@ -103,6 +103,21 @@ func (s *Store) Key(name string) (string, error) {
 	return k.String(), nil
 }
 
+// spawn runs f in a goroutine that Close waits for. False: the store is closed.
+func (s *Store) spawn(f func()) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.running.Add(1)
+	go func() {
+		defer s.running.Done()
+		f()
+	}()
+	return true
+}
+
 func (s *Store) closedFault() error {
 	return lasting(fmt.Errorf("the session with %s is %w", s.info.Address, driver.ErrClosed))
 }

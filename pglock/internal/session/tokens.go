@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tenurelock/tenure/pglock/internal/schema"
+	"github.com/tenurelock/tenure/pglock/internal/wire"
 )
 
 // tokens sees to it that grants can be numbered: it opens incarnations, and raises the ceiling. Either is done once for all
@@ -33,12 +35,52 @@ type change struct {
 // longest bounds a change: what hangs for longer is left to the server.
 const longest = 10 * time.Minute
 
-// ready makes sure, on a connection that is being set up, that the numbering is this database's.
-func (t *tokens) ready(ctx context.Context, conn *pgx.Conn) error {
-	if err := schema.Belongs(ctx, conn); err != nil {
-		return passing(fmt.Errorf("the numbering of grants: %w", err))
+// numbered notes the numbering as the line's session has read it.
+func (l *line) numbered(n schema.Numbering) {
+	l.high.Store(n.High)
+	l.sequence.Store(n.Sequence)
+}
+
+// number makes sure that a line knows what grants are numbered from, and has an incarnation opened where there is no valid
+// one.
+func (t *tokens) number(ctx context.Context, l *line) error {
+	for opened := false; l.sequence.Load() == 0; opened = true {
+		n, err := l.look(ctx)
+		switch {
+		case err != nil:
+			return err
+		case n.Sequence != 0:
+			l.numbered(n)
+			return nil
+		case opened:
+			return passing(errors.New("the numbering of grants was opened, and is not valid: is a dump being restored?"))
+		}
+		if err := t.open(ctx); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// changed says whether the numbering is another one than that of an ask which the server has refused: a dump was restored,
+// perhaps. The line then knows the new one.
+func (t *tokens) changed(ctx context.Context, l *line, a *ask) bool {
+	n, err := l.look(ctx)
+	if err != nil {
+		return false
+	}
+	l.numbered(n)
+	return t.number(ctx, l) == nil && l.sequence.Load() != a.sequence
+}
+
+// look reads the numbering as it is; it is zero where it is not valid.
+func (l *line) look(ctx context.Context) (n schema.Numbering, err error) {
+	_, err = l.query(ctx, "numbers", nil, func(values [][]byte) {
+		if wire.ParseBool(values[0]) && len(values[1]) == 4 {
+			n = schema.Numbering{Sequence: binary.BigEndian.Uint32(values[1]), High: wire.ParseInt(values[2])}
+		}
+	})
+	return n, err
 }
 
 // open opens an incarnation, unless a valid one is there by now.
@@ -51,17 +93,42 @@ func (t *tokens) raise(ctx context.Context, number int64) error {
 	return t.wait(ctx, t.raiseFor(number), "raising the ceiling of grants")
 }
 
-// used has the ceiling raised ahead of need.
-func (t *tokens) used(number, high int64) {
-	if !(schema.Answer{Number: number, High: high}).Early() {
+// used has the ceiling raised ahead of need, unless others have done so.
+func (t *tokens) used(l *line, number, high int64) {
+	if !(schema.Answer{Number: number, High: high}).Early() || !l.raising.CompareAndSwap(false, true) {
 		return
 	}
 	t.mu.Lock()
 	lately := time.Since(t.failed) < time.Second
 	t.mu.Unlock()
-	if !lately {
-		t.raiseFor(number)
+	if lately || !t.s.spawn(func() { t.raiseAhead(l); l.raising.Store(false) }) {
+		l.raising.Store(false)
 	}
+}
+
+func (t *tokens) raiseAhead(l *line) {
+	ctx := t.s.context
+	number, high, err := l.draw(ctx)
+	if err != nil || !(schema.Answer{Number: number, High: high}).Early() {
+		return
+	}
+	if t.raise(ctx, number) == nil {
+		_, _, _ = l.draw(ctx)
+	}
+}
+
+// draw draws a number, and reads the ceiling, which the line then knows.
+func (l *line) draw(ctx context.Context) (number, high int64, err error) {
+	a := newAsk(toDraw)
+	if err := l.do(ctx, a); err != nil {
+		return 0, 0, unknown(0, err)
+	}
+	number, high, err = a.number, a.high, a.err
+	a.free()
+	if err != nil {
+		return 0, 0, unknown(0, err)
+	}
+	return number, high, nil
 }
 
 func (t *tokens) raiseFor(number int64) *change {
@@ -77,9 +144,7 @@ func (t *tokens) start(slot **change, do func(context.Context, *pgx.Conn) error)
 	}
 	c := &change{done: make(chan struct{})}
 	*slot = c
-	t.s.running.Add(1)
-	go func() {
-		defer t.s.running.Done()
+	if !t.s.spawn(func() {
 		c.err = t.carryOut(do)
 		t.mu.Lock()
 		if c.err != nil {
@@ -88,7 +153,10 @@ func (t *tokens) start(slot **change, do func(context.Context, *pgx.Conn) error)
 		*slot = nil
 		t.mu.Unlock()
 		close(c.done)
-	}()
+	}) {
+		*slot, c.err = nil, t.s.closedFault()
+		close(c.done)
+	}
 	return c
 }
 

@@ -26,7 +26,10 @@ func (s *Store) wait(ctx context.Context, c *claim, wanted lock) (driver.Grant, 
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	for {
+	if err := s.tokens.number(ctx, l); err != nil {
+		return driver.Grant{}, err
+	}
+	for again := false; ; {
 		a := newAsk(toWait)
 		a.claim, a.lock = c, wanted
 		s.watch.begin(c, l, wanted)
@@ -39,6 +42,10 @@ func (s *Store) wait(ctx context.Context, c *claim, wanted lock) (driver.Grant, 
 			defer a.free()
 			s.noteBusy(wanted, driver.Holder{})
 			return s.grant(ctx, c, a)
+		case refused(a.err) && !again && !timedOut(a.err) && s.tokens.changed(ctx, l, a):
+			again = true
+			a.free()
+			continue
 		case !timedOut(a.err):
 			err := fault(a.sent, a.err)
 			a.free()

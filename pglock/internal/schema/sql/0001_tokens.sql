@@ -1,15 +1,16 @@
 -- The numbers of grants, each above every earlier one, at the price of one durable write for about a million of them.
 -- ../doc.go tells the story; the rules that are easy to break stand beside the lines that they concern.
 
--- Draws the number after the lock is granted. UNLOGGED, so that a crash or a promotion empties it together with the
--- incarnation: a logged sequence hands out up to 32 values again after either. CACHE 1, or sessions would draw out of
--- order. Never restarted, never set: statements that are running would fall behind it.
+-- Its values are the numbers. UNLOGGED, so that a crash or a promotion empties it together with the incarnation: a logged
+-- sequence hands out up to 32 values again after either. CACHE 1, or sessions would draw out of order. It is set forwards
+-- only, and by openings only, while they keep others from drawing.
 create unlogged sequence tenure.grants as bigint cache 1 no cycle;
 
--- What a number drawn is added to, and whether that may be believed. One row, which an opening replaces.
+-- Of what the sequence may be believed. One row, which an opening replaces. Each connection compares it once, before its
+-- first lock: no connection outlives the server's start or the sequence.
 create unlogged table tenure.incarnation (
-    base     bigint      not null,
     started  timestamptz not null, -- pg_postmaster_start_time(): a clean restart, a copy, pg_upgrade keep the row, not this
+    grants   oid         not null, -- the sequence: one made anew counts from 1
     system   bigint      not null, -- the cluster's identifier
     database oid         not null, -- CREATE DATABASE … TEMPLATE copies the row to the byte
     stamp    xid         not null  -- the transaction that wrote the row: a restored dump keeps the rest
@@ -22,13 +23,6 @@ create table tenure.ceiling (
 -- One row. A dump makes its indexes last, after it has set its sequences: begin_change looks for this one.
 create unique index ceiling_one_row on tenure.ceiling ((true));
 insert into tenure.ceiling (high) values (0);
-
--- What every acquisition reads, always one row: base is null without a valid incarnation, high in an empty ceiling. OFFSET
--- keeps the planner from repeating the subqueries in each place where they are used (measured).
-create view tenure.scale (base, high) as
-select (select base from tenure.incarnation where started = pg_postmaster_start_time() and xmin = stamp),
-       (select max(high) from tenure.ceiling)
-offset 0;
 
 -- What an opening, a raise and init_above do first. The settings last until the transaction ends; a SET clause of the
 -- function for synchronous_commit would end before the commit, and so do nothing.
@@ -72,14 +66,30 @@ as $$
     select case when is_called then last_value else last_value - 1 end from tenure.grants
 $$;
 
--- Writes an incarnation whose grants are all above "above", above the ceiling and above the clock. The caller holds the
--- ceiling's row lock. No EXCEPTION block here or in a caller: inside one, xmin is a subtransaction's and never the stamp.
+-- What a connection must know before its first lock: whether numbers may be drawn, from which sequence, and up to where.
+-- One row; without a valid incarnation, or with an empty ceiling, valid is false.
+create function tenure.numbering(out valid boolean, out grants oid, out high bigint)
+language sql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+    select exists (
+               select from tenure.incarnation i, pg_control_system() c
+                where i.started = pg_postmaster_start_time() and i.xmin = i.stamp
+                  and i.grants = g.oid and i.system = c.system_identifier
+                  and i.database = (select oid from pg_database where datname = current_database()))
+               and t.high > 0,
+           g.oid, t.high
+      from (select to_regclass('tenure.grants')::oid as oid) g, (select coalesce(max(high), 0) as high from tenure.ceiling) t
+$$;
+
+-- Writes an incarnation whose grants are all above "above", above the ceiling, above the clock and above what was drawn. The
+-- caller holds the ceiling's row lock. No EXCEPTION block here or in a caller: inside one, xmin is a subtransaction's and
+-- never the stamp.
 create function tenure.write_incarnation(above bigint, span bigint) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    last  constant bigint := tenure.last_drawn();
     clock constant bigint := extract(epoch from clock_timestamp()) * 1000000;
     floor bigint;
 begin
@@ -87,17 +97,21 @@ begin
         raise exception 'tenure: a span of % grants; 1 to 16777216 would be right', span
             using errcode = 'invalid_parameter_value';
     end if;
+    -- This changes nothing, and keeps others from nextval until the commit: what they drew between the reading of the last
+    -- value and the setting of the next would come again.
+    alter sequence tenure.grants owned by none;
     -- The clock is the floor where the ceiling itself is older than grants: a standby that lagged, a restored dump.
-    select greatest(max(high), clock, above) into strict floor from tenure.ceiling;
+    select greatest(max(high), clock, above, tenure.last_drawn()) into strict floor from tenure.ceiling;
     if floor + span >= 1::bigint << 55 then
         raise exception 'tenure: no grants are left below 2^55 (the last is %)', floor
             using errcode = 'numeric_value_out_of_range',
                   hint = 'Is the server''s clock right? Was init --above given a token, or a number of another kind?';
     end if;
+    perform setval('tenure.grants', floor);
     update tenure.ceiling set high = floor + span;
     delete from tenure.incarnation;
-    insert into tenure.incarnation (base, started, system, database, stamp)
-    select floor - last, pg_postmaster_start_time(), system_identifier,
+    insert into tenure.incarnation (started, grants, system, database, stamp)
+    select pg_postmaster_start_time(), 'tenure.grants'::regclass, system_identifier,
            (select oid from pg_database where datname = current_database()), pg_current_xact_id()::xid
       from pg_control_system();
     if not exists (select from tenure.incarnation where xmin = stamp) then
@@ -107,40 +121,18 @@ begin
 end
 $$;
 
--- Does the row that statements trust, if there is one, belong to this cluster and database? They do not look, since the
--- control file costs them a third; each connection asks once.
-create function tenure.belongs() returns boolean
-language sql security definer
-set search_path = pg_catalog, pg_temp
-as $$
-    select not exists (
-        select from tenure.incarnation
-         where started = pg_postmaster_start_time() and xmin = stamp
-           and (system <> (select system_identifier from pg_control_system())
-                or database <> (select oid from pg_database where datname = current_database())))
-$$;
-
 -- Opens an incarnation where there is no valid one, for a role that cannot write its tables.
 create function tenure.open_incarnation(span bigint default 1 << 20) returns void
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    trusted bigint;
 begin
     perform tenure.begin_change();
     -- Others may have opened one while this waited: each statement here sees what is committed by then.
-    select base into strict trusted from tenure.scale;
-    if trusted is null then
-        perform tenure.write_incarnation(0, span);
+    if (select valid from tenure.numbering()) then
         return;
     end if;
-    if tenure.belongs() and (select max(high) > 0 from tenure.ceiling) then
-        return;
-    end if;
-    -- The row came with a copied database, or the ceiling was emptied: running statements may be drawing over it.
-    lock table tenure.incarnation in access exclusive mode;
-    perform tenure.write_incarnation(trusted + tenure.last_drawn(), span);
+    perform tenure.write_incarnation(0, span);
 end
 $$;
 
@@ -154,7 +146,7 @@ declare
 begin
     perform tenure.begin_change();
     -- One role could otherwise use up the numbers of all.
-    select greatest(high, base + tenure.last_drawn()) + (1 << 24) into strict most from tenure.scale;
+    select greatest(max(high), tenure.last_drawn()) + (1 << 24) into strict most from tenure.ceiling;
     if wanted > most or wanted >= 1::bigint << 55 then
         raise exception 'tenure: the ceiling was asked to rise to %, and grants are at %', wanted, most - (1 << 24)
             using errcode = 'numeric_value_out_of_range';
@@ -168,8 +160,6 @@ create function tenure.init_above(token_grant bigint, span bigint default 1 << 2
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-    trusted bigint;
 begin
     if token_grant is null or token_grant not between 0 and (1::bigint << 55) - 1 then
         raise exception 'tenure: % is not a grant: those are between 0 and 2^55', token_grant
@@ -177,13 +167,10 @@ begin
                   hint = 'A token is its grant times 256.';
     end if;
     perform tenure.begin_change();
-    -- A statement that runs has read the old base and may not have drawn yet: it would draw a number that has fallen.
-    lock table tenure.incarnation in access exclusive mode;
-    select base + tenure.last_drawn() into strict trusted from tenure.scale;
-    perform tenure.write_incarnation(greatest(token_grant, trusted), span);
+    perform tenure.write_incarnation(token_grant, span);
 end
 $$;
 
-revoke all on function tenure.begin_change(), tenure.last_drawn(), tenure.write_incarnation(bigint, bigint),
-    tenure.belongs(), tenure.open_incarnation(bigint), tenure.raise_ceiling(bigint), tenure.init_above(bigint, bigint)
+revoke all on function tenure.begin_change(), tenure.last_drawn(), tenure.numbering(), tenure.write_incarnation(bigint, bigint),
+    tenure.open_incarnation(bigint), tenure.raise_ceiling(bigint), tenure.init_above(bigint, bigint)
   from public;

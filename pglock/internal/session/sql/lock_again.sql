@@ -3,7 +3,6 @@
 -- session's readers too.
 select w.place,
        case
-         when s.base is null or s.high is null then -1
          when w.form & 4 <> 0 and exists (
                 select
                 from pg_locks l
@@ -17,9 +16,8 @@ select w.place,
                 when 1 then pg_try_advisory_lock_shared(w.key)
                 when 2 then pg_try_advisory_lock((w.key >> 32)::int4, ((w.key << 32) >> 32)::int4)
                 when 3 then pg_try_advisory_lock_shared((w.key >> 32)::int4, ((w.key << 32) >> 32)::int4)
-              end then s.base + nextval('tenure.grants')
+              end then nextval($3::oid::regclass)
          else 0
        end,
-       s.high,
        clock_timestamp()
-  from tenure.scale s, unnest($1::bigint[], $2::bigint[]) with ordinality as w(key, form, place)
+  from unnest($1::bigint[], $2::bigint[]) with ordinality as w(key, form, place)
