@@ -69,13 +69,19 @@ func (s *Store) acquireName(ctx context.Context, c *claim, req *driver.Request) 
 	if a.number > 0 {
 		return s.grant(ctx, c, a)
 	}
-	refusal := s.refuse(ctx, wanted)
 	if !req.Wait {
-		return driver.Grant{}, refusal
+		return driver.Grant{}, s.refuse(ctx, wanted)
+	}
+	refusal := &driver.HeldError{} // most waits are over before anybody wants to know for whom
+	if endsSoon(ctx) {
+		refusal = s.refuse(ctx, wanted)
 	}
 	s.noteBusy(wanted, refusal.Holder)
 	grant, err := s.waitAfter(ctx, c, wanted, refusal)
 	if errors.Is(err, errNoRoom) {
+		if refusal.Holder == (driver.Holder{}) {
+			refusal = s.refuse(ctx, wanted)
+		}
 		refusal.RetryAfter = s.room.pause()
 		s.judge(ctx, wanted)
 		return driver.Grant{}, refusal
@@ -236,8 +242,18 @@ func (s *Store) drop(c *claim) {
 	}
 }
 
-// busyFor is how long a name that was found taken is waited for at once, without trying it first.
-const busyFor = time.Second
+// endsSoon says whether a wait may end with its context before the watcher has asked who holds the name.
+func endsSoon(ctx context.Context) bool {
+	by, ends := ctx.Deadline()
+	return ends && time.Until(by) < time.Second
+}
+
+// busyFor is how long a name that was found taken is waited for at once, without trying it first: as long as a line to wait
+// on is kept, that costs nothing.
+func (s *Store) busyFor() time.Duration { return s.keepExtra() }
+
+// shortWait is how long a wait may last that was none: the name was free.
+const shortWait = time.Millisecond
 
 // maxBusy bounds how many such names are remembered.
 const maxBusy = 1000
@@ -256,7 +272,7 @@ func (s *Store) foundBusy(l lock) *driver.HeldError {
 	switch {
 	case !found:
 		return nil
-	case driver.Now().Sub(b.at) > busyFor:
+	case driver.Now().Sub(b.at) > s.busyFor():
 		delete(s.busy, l)
 		return nil
 	}
@@ -268,7 +284,7 @@ func (s *Store) noteBusy(l lock, holder driver.Holder) {
 	defer s.mu.Unlock()
 	now := driver.Now()
 	if len(s.busy) >= maxBusy {
-		maps.DeleteFunc(s.busy, func(_ lock, b busy) bool { return now.Sub(b.at) > busyFor })
+		maps.DeleteFunc(s.busy, func(_ lock, b busy) bool { return now.Sub(b.at) > s.busyFor() })
 	}
 	if len(s.busy) < maxBusy {
 		s.busy[l] = busy{now, holder}

@@ -169,19 +169,21 @@ func (l *line) readInline(ctx context.Context, a *ask) error {
 	if l.extra {
 		length = min(extraQuantum, l.s.ttl/16)
 	}
-	by := l.x.sent.Time().Add(length)
 	if a.verb != toWait {
-		return l.link.Collect(&l.x, by, length/2)
+		return l.link.Collect(&l.x, l.x.sent.Time().Add(length), length/2)
+	}
+	// Most waits end sooner than it takes to have a context interrupt them.
+	soon := l.s.moment()
+	err := l.link.Collect(&l.x, l.x.sent.Time().Add(soon), soon/2)
+	if !errors.Is(err, wire.ErrInterrupted) {
+		return err
 	}
 	stop := context.AfterFunc(ctx, l.link.Interrupt)
 	defer stop()
-	for {
-		err := l.link.Collect(&l.x, by, length/2)
-		if !errors.Is(err, wire.ErrInterrupted) || ctx.Err() != nil {
-			return err
-		}
-		by = time.Now().Add(length)
+	for errors.Is(err, wire.ErrInterrupted) && ctx.Err() == nil && l.s.context.Err() == nil {
+		err = l.link.Collect(&l.x, time.Now().Add(length), length/2)
 	}
+	return err
 }
 
 // enqueue puts an ask into the queue, with mu held, and sees to it that the owner looks.
@@ -211,12 +213,17 @@ func (l *line) await(ctx context.Context, a *ask) error {
 	select {
 	case <-a.done:
 		return nil
-	case <-l.s.ticks.soon(l.s.ttl / 32): // to look at a context costs more than most answers take
+	case <-l.s.ticks.soon(l.s.moment()): // to look at a context costs more than most answers take
+	}
+	var closed <-chan struct{}
+	if a.verb == toWait { // anything else is answered before a line ends
+		closed = l.s.context.Done()
 	}
 	select {
 	case <-a.done:
 		return nil
 	case <-ctx.Done():
+	case <-closed:
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

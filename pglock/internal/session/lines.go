@@ -170,6 +170,10 @@ func schemaFault(err error) error {
 // extraLine gives a line to wait on.
 func (s *Store) extraLine(ctx context.Context) (*line, error) {
 	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, s.closedFault()
+	}
 	for l := range s.extras {
 		if l.uses == 0 {
 			l.uses = 1
@@ -177,11 +181,9 @@ func (s *Store) extraLine(ctx context.Context) (*line, error) {
 			return l, nil
 		}
 	}
-	closed := s.closed
 	s.mu.Unlock()
-	if closed {
-		return nil, s.closedFault()
-	}
+	ctx, end := s.untilClosed(ctx)
+	defer end()
 	l, err := s.dial(ctx, true)
 	if err != nil {
 		return nil, s.dialFault(err)

@@ -16,26 +16,17 @@ import (
 func (l *line) own() {
 	defer l.s.running.Done()
 	defer close(l.gone)
-	timer := time.NewTimer(parkAfter)
-	defer timer.Stop()
 	for {
-		select {
-		case <-l.wake:
-		case <-timer.C:
-		}
+		parking.watch(l)
+		<-l.wake
 		if l.takeTurn() && !l.serve() {
 			return
 		}
 		l.mu.Lock()
-		broken, busy := l.broken != nil, l.busy
+		broken := l.broken != nil
 		l.mu.Unlock()
-		switch {
-		case broken:
+		if broken {
 			return
-		case busy: // by a wait, perhaps: that many owners need not look so often
-			timer.Reset(5 * parkAfter)
-		default:
-			timer.Reset(parkAfter)
 		}
 	}
 }
@@ -43,15 +34,9 @@ func (l *line) own() {
 func (l *line) takeTurn() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	switch {
-	case l.handed:
-		l.handed = false
-		return true
-	case l.busy || l.broken != nil || l.idle() < parkAfter:
-		return false
-	}
-	l.busy = true
-	return true
+	taken := l.handed
+	l.handed = false
+	return taken
 }
 
 func (l *line) idle() time.Duration { return driver.Now().Sub(l.proved()) }

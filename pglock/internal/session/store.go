@@ -151,6 +151,7 @@ func (s *Store) Close(ctx context.Context) error {
 	}
 	var ends sync.WaitGroup
 	for _, l := range extras {
+		l.link.Interrupt() // whoever waits on it looks up
 		ends.Go(func() { l.quit(ctx) })
 	}
 	ends.Wait() // a wait is ended over the main line, so that goes last

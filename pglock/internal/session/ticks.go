@@ -12,17 +12,19 @@ type ticks struct {
 	tick chan struct{}
 }
 
-// moment is how long that is.
+// moment is how long that is, with a usual TTL.
 const moment = 20 * time.Millisecond
 
-// soon gives a channel that is closed within a moment, or a limit if that is less.
+func (s *Store) moment() time.Duration { return min(moment, s.ttl/32) }
+
+// soon gives a channel that is closed within the limit.
 func (t *ticks) soon(limit time.Duration) <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.tick == nil {
 		tick := make(chan struct{})
 		t.tick = tick
-		time.AfterFunc(min(moment, limit), func() {
+		time.AfterFunc(limit, func() {
 			t.mu.Lock()
 			t.tick = nil
 			t.mu.Unlock()

@@ -20,8 +20,6 @@ func (s *Store) wait(ctx context.Context, c *claim, wanted lock) (driver.Grant, 
 		return driver.Grant{}, errNoRoom
 	}
 	defer s.room.leave()
-	ctx, end := s.untilClosed(ctx)
-	defer end()
 	l, err := s.waitingLine(ctx, c)
 	if err != nil {
 		return driver.Grant{}, err
@@ -40,7 +38,9 @@ func (s *Store) wait(ctx context.Context, c *claim, wanted lock) (driver.Grant, 
 			return driver.Grant{}, s.gaveUp(err)
 		case a.err == nil:
 			defer a.free()
-			s.noteBusy(wanted, driver.Holder{})
+			if driver.Now().Sub(a.sent) > shortWait {
+				s.noteBusy(wanted, driver.Holder{})
+			}
 			return s.grant(ctx, c, a)
 		case refused(a.err) && !again && !timedOut(a.err) && s.tokens.changed(ctx, l, a):
 			again = true
