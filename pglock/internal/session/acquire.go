@@ -176,6 +176,9 @@ func (s *Store) submit(ctx context.Context, l *line, c *claim, a *ask) error {
 
 // unasked notes that no answer to a claim's ask will come, if its line broke.
 func (s *Store) unasked(c *claim, a *ask) {
+	if a.err == nil {
+		return
+	}
 	var broken *wire.BrokenError
 	if !errors.As(a.err, &broken) {
 		return

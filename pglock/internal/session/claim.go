@@ -12,7 +12,7 @@ import (
 // claim is one acquisition, from its asking to its end.
 type claim struct {
 	ref    driver.Ref
-	holder driver.Holder
+	holder *driver.Holder // as the request describes it; nil: not at all
 	watch  driver.Watcher
 	over   chan struct{} // closed when nothing of it is left on a line that lives
 
@@ -41,11 +41,7 @@ const (
 
 // enter makes a claim of a request.
 func (s *Store) enter(req *driver.Request) (*claim, error) {
-	c := &claim{ref: req.Ref, watch: req.Watch}
-	if req.Holder != nil {
-		c.holder = *req.Holder
-		c.holder.Host, c.holder.Program, c.holder.Note = text(c.holder.Host), text(c.holder.Program), text(c.holder.Note)
-	}
+	c := &claim{ref: req.Ref, watch: req.Watch, holder: req.Holder}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -63,6 +59,15 @@ func (s *Store) enter(req *driver.Request) (*claim, error) {
 
 // maxText bounds what is kept of a description.
 const maxText = 1000
+
+// described gives the holder in a form that the server takes.
+func (c *claim) described() (h driver.Holder) {
+	if c.holder != nil {
+		h = *c.holder
+		h.Host, h.Program, h.Note = text(h.Host), text(h.Program), text(h.Note)
+	}
+	return h
+}
 
 // text makes a description one that the server takes.
 func text(s string) string {
@@ -88,12 +93,10 @@ func (s *Store) end(c *claim) {
 	s.loosen(c.line)
 }
 
-// granted notes that a line has a claim's lock. True: nobody waits for it any more, and it must be given back. What was waited
+// granted notes, with mu held, that a line has a claim's lock. True: nobody waits for it any more, and it must be given back. What was waited
 // for is trusted from the last question that was answered "still waiting".
 func (s *Store) granted(l *line, a *ask) (orphan bool) {
 	c := a.claim
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	c.line, c.lock, c.asked = l, a.lock, false
 	a.sent = max(a.sent, c.still)
 	c.number, c.since, c.proved = a.number, a.at, a.sent
@@ -130,10 +133,8 @@ func (s *Store) unlist(c *claim) {
 	c.line.later(a)
 }
 
-// answered notes the answer to a claim's ask that granted nothing: an unlock, or a refusal.
+// answered notes, with mu held, the answer to a claim's ask that granted nothing: an unlock, or a refusal.
 func (s *Store) answered(c *claim, a *ask) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch a.verb {
 	case toUnlock:
 		s.end(c)
@@ -163,6 +164,7 @@ func (s *Store) leave(c *claim) bool {
 func (s *Store) broke(l *line, cause error) {
 	var lost []driver.Watcher
 	s.mu.Lock()
+	s.ready.CompareAndSwap(l, nil)
 	ghost := &ghost{backend: l.backend, until: driver.Now().Add(2*s.ttl + ghostSlack), acqs: make(map[uint64]bool)}
 	if l.extra {
 		ghost.until = ghost.until.Add(s.opts.Turn) // it may be waiting, and be granted at the end of it

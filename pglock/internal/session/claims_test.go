@@ -31,7 +31,9 @@ func TestLeftClaims(t *testing.T) {
 	broken := &wire.BrokenError{Err: errors.New("broken by the test")}
 
 	by, c := enter()
+	s.mu.Lock()
 	s.answered(c, newAsk(toLock))
+	s.mu.Unlock()
 	s.leave(c)
 	nothing(by, "left after a refusal")
 

@@ -88,7 +88,7 @@ func (s *Store) own(wanted lock, shared, granted bool, backend int64) (found []d
 		}
 		switch {
 		case granted && c.state == held && c.lock == wanted, !granted && c.state == asking && c.line.extra:
-			h := c.holder
+			h := c.described()
 			h.Session, h.Acq, h.Mode, h.Number, h.Since = s.info.Session, c.ref.Acq, c.ref.Mode, c.number, c.since
 			found = append(found, h)
 		}

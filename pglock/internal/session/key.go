@@ -2,12 +2,37 @@ package session
 
 import (
 	"fmt"
+	"hash/maphash"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/key"
 )
+
+// keys remembers the keys of names that were asked for lately.
+type keys struct {
+	seed maphash.Seed
+	kept [1024]atomic.Pointer[known]
+}
+
+// known is a name with its key, as key.Key.String writes it.
+type known struct{ name, key string }
+
+func (k *keys) of(name string) (string, error) {
+	slot := &k.kept[maphash.String(k.seed, name)%uint64(len(k.kept))]
+	if n := slot.Load(); n != nil && n.name == name {
+		return n.key, nil
+	}
+	found, err := key.Of(name)
+	if err != nil {
+		return "", fmt.Errorf("pglock: %w", err)
+	}
+	n := &known{strings.Clone(name), found.String()}
+	slot.Store(n)
+	return n.key, nil
+}
 
 // lock is an advisory lock as the statements take it.
 type lock struct {

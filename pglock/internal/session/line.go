@@ -265,11 +265,18 @@ func (l *line) complete() (doubt error) {
 	l.lastMu.Lock()
 	l.last = l.x.sent
 	l.lastMu.Unlock()
+	l.s.mu.Lock()
 	for _, a := range l.x.asks {
 		if err := l.count(a); err != nil {
 			doubt, a.err = err, err
 		}
-		l.answer(a)
+		l.settled(a)
+	}
+	l.s.mu.Unlock()
+	for _, a := range l.x.asks {
+		if !a.inline {
+			a.done <- struct{}{}
+		}
 	}
 	return doubt
 }
@@ -299,19 +306,15 @@ func (l *line) count(a *ask) error {
 	return nil
 }
 
-// answer tells whoever waits for it. If nobody does any more, what was granted is given back.
-func (l *line) answer(a *ask) {
-	if a.claim != nil {
-		if a.granted() && l.s.granted(l, a) {
-			l.giveBack(a.claim)
-		} else {
-			l.s.answered(a.claim, a)
-		}
+// settled notes an answer, with the store's mu held. If nobody waits for it any more, what was granted is given back.
+func (l *line) settled(a *ask) {
+	switch {
+	case a.claim == nil:
+	case a.granted() && l.s.granted(l, a):
+		l.giveBack(a.claim)
+	default:
+		l.s.answered(a.claim, a)
 	}
-	if a.inline {
-		return
-	}
-	a.done <- struct{}{}
 }
 
 // giveBack unlocks what nobody waits for any more. The turn is ours.

@@ -28,6 +28,9 @@ type dialing struct {
 
 // mainLine gives the line that holds the locks, and opens it if there is none. The error is a fault: nothing was sent.
 func (s *Store) mainLine(ctx context.Context) (*line, error) {
+	if l := s.ready.Load(); l != nil {
+		return l, nil
+	}
 	s.mu.Lock()
 	if l := s.main; l != nil {
 		s.mu.Unlock()
@@ -126,6 +129,7 @@ func (s *Store) dial(ctx context.Context, extra bool) (*line, error) {
 		s.extras[l], l.uses = struct{}{}, 1
 	} else {
 		s.main = l
+		s.ready.Store(l)
 	}
 	return l, nil
 }

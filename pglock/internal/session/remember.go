@@ -62,13 +62,14 @@ func (s *Store) remember(ctx context.Context, c *claim, req *driver.Request) err
 	s.mu.Lock()
 	l := c.line
 	s.mu.Unlock()
+	holder := c.described()
 	var allowed bool
 	var last run
 	var now time.Time
 	_, err := l.query(ctx, "ran",
 		[][]byte{
 			[]byte(req.Name), wire.Int8(req.OncePer.Microseconds()), wire.Int8(req.Gap.Microseconds()), []byte("local"),
-			[]byte(c.holder.Host), wire.Int8(int64(c.holder.PID)), []byte(c.holder.Program), []byte(c.holder.Note),
+			[]byte(holder.Host), wire.Int8(int64(holder.PID)), []byte(holder.Program), []byte(holder.Note),
 		},
 		func(values [][]byte) {
 			allowed, now, last = wire.ParseBool(values[0]), wire.ParseTime(values[1]), readRun(values[2:])

@@ -90,11 +90,12 @@ func (s *Store) list(old []*claim) *ask {
 	var acqs, classes, objects, forms, shared, numbers, sinces, pids []int64
 	var names, hosts, programs, notes []string
 	for _, c := range old {
+		holder := c.described()
 		class, object, form := c.lock.shown()
 		acqs, classes, objects, forms = append(acqs, int64(c.ref.Acq)), append(classes, class), append(objects, object), append(forms, form)
 		shared, numbers, sinces = append(shared, c.lock.form&sharing), append(numbers, c.number), append(sinces, c.since.UnixMicro())
-		pids, names, hosts = append(pids, int64(c.holder.PID)), append(names, c.ref.Name), append(hosts, c.holder.Host)
-		programs, notes = append(programs, c.holder.Program), append(notes, c.holder.Note)
+		pids, names, hosts = append(pids, int64(holder.PID)), append(names, c.ref.Name), append(hosts, holder.Host)
+		programs, notes = append(programs, holder.Program), append(notes, holder.Note)
 	}
 	a := newAsk(toQuery)
 	a.statement = "list"

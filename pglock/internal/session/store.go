@@ -10,6 +10,7 @@ package session
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"sync"
@@ -18,7 +19,6 @@ import (
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/connect"
-	"github.com/tenurelock/tenure/pglock/internal/key"
 )
 
 // Options are those of New; all are set.
@@ -55,6 +55,9 @@ type Store struct {
 	context context.Context
 	cancel  context.CancelFunc
 
+	ready atomic.Pointer[line] // main, for those who need no mu
+	keys  keys
+
 	mu      sync.Mutex
 	closed  bool
 	claims  map[uint64]*claim
@@ -75,6 +78,7 @@ func New(ctx context.Context, dialer *connect.Dialer, opts Options) (*Store, err
 		opts: opts, ttl: opts.TTL, dialer: dialer,
 		claims: make(map[uint64]*claim), extras: make(map[*line]struct{}), busy: make(map[lock]busy),
 	}
+	s.keys.seed = maphash.MakeSeed()
 	s.context, s.cancel = context.WithCancel(context.Background())
 	s.tokens.s, s.room.s, s.watch.s = s, s, s
 	s.info = driver.Info{
@@ -96,11 +100,7 @@ func (s *Store) Info() driver.Info { return s.info }
 
 // Key gives the advisory key of a name.
 func (s *Store) Key(name string) (string, error) {
-	k, err := key.Of(name)
-	if err != nil {
-		return "", fmt.Errorf("pglock: %w", err)
-	}
-	return k.String(), nil
+	return s.keys.of(name)
 }
 
 // spawn runs f in a goroutine that Close waits for. False: the store is closed.

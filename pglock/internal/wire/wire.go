@@ -56,7 +56,9 @@ type Link struct {
 	front    *pgproto3.Frontend
 	pid      uint32
 	patience time.Time // the read deadline that is set; zero: none
-	size     int       // about how many bytes are to be sent
+	out      []byte    // what is to be sent; the frontend would allocate a new one after each large message
+
+	uncomposed error // what could not be encoded
 
 	interrupted atomic.Bool
 
@@ -88,34 +90,50 @@ var binaryOnly = []int16{pgx.BinaryFormatCode}
 
 // Add puts a prepared statement into the exchange that Send will send.
 func (l *Link) Add(statement string, params ...[]byte) {
-	l.front.SendBind(&pgproto3.Bind{
+	l.compose(&pgproto3.Bind{
 		PreparedStatement: statement, ParameterFormatCodes: binaryOnly, Parameters: params, ResultFormatCodes: binaryOnly,
 	})
-	l.front.SendExecute(&pgproto3.Execute{})
+	l.compose(&pgproto3.Execute{})
 	l.pending++
-	for _, p := range params {
-		l.size += len(p)
+}
+
+// compose adds a message to what will be sent. One that is too long for the protocol breaks the link when it is.
+func (l *Link) compose(message pgproto3.FrontendMessage) {
+	out, err := message.Encode(l.out)
+	if err != nil {
+		l.uncomposed = err
+		return
 	}
+	l.out = out
 }
 
 // Cut ends a transaction in the middle of the exchange: what is added after it does not suffer from an error before it.
 func (l *Link) Cut() {
-	l.front.SendSync(&pgproto3.Sync{})
+	l.compose(&pgproto3.Sync{})
 	l.cuts = append(l.cuts, l.pending)
 }
 
 // small is what surely fits into a socket's buffer when the last exchange has been answered.
 const small = 4096
 
+// large is what a buffer is not kept at.
+const large = 1 << 20
+
 // Send sends what was added, by the given time: what takes longer breaks the link.
 func (l *Link) Send(by time.Time) error {
 	l.Cut()
-	if l.size > small { // setting a deadline costs more than sending a little
+	if len(l.out) > small { // setting a deadline costs more than sending a little
 		_ = l.conn.SetWriteDeadline(by)
 		defer func() { _ = l.conn.SetWriteDeadline(time.Time{}) }()
 	}
-	l.size = 0
-	if err := l.front.Flush(); err != nil {
+	if l.uncomposed != nil {
+		return &BrokenError{Err: l.uncomposed}
+	}
+	_, err := l.conn.Write(l.out)
+	if l.out = l.out[:0]; cap(l.out) > large {
+		l.out = nil
+	}
+	if err != nil {
 		return &BrokenError{Err: fmt.Errorf("the connection broke: %w", err)}
 	}
 	return nil
@@ -229,9 +247,10 @@ func (l *Link) Close() { _ = l.conn.Close() }
 
 // Farewell ends the session in order: whatever was sent before is carried out first.
 func (l *Link) Farewell() {
-	l.front.Send(&pgproto3.Terminate{})
 	_ = l.conn.SetWriteDeadline(time.Now().Add(time.Second))
-	_ = l.front.Flush()
+	if farewell, err := (&pgproto3.Terminate{}).Encode(nil); err == nil {
+		_, _ = l.conn.Write(farewell)
+	}
 	l.Close()
 }
 
