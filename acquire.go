@@ -73,13 +73,15 @@ func (l *Locker) acquireName(ctx context.Context, name, key string, wait bool) (
 		}
 		q := &question{name: name, key: key, wait: wait}
 		q.leave = func(by *hold) { l.s.leave(key, l.mode == driver.Shared, by) }
-		lease, err = l.ask(ctx, q)
+		if lease, err = l.ask(ctx, q); err == nil {
+			return lease, nil
+		}
 		var held *HeldError
-		if err == nil || !wait || !errors.As(err, &held) || !held.Gap {
+		if !wait || !errors.As(err, &held) || !held.Gap {
 			return lease, err
 		}
 		// The name is free for others, so this is no place to wait in.
-		outside := newAskContext(ctx, l.group.closing, time.Time{})
+		outside := newAskContext(ctx, l.group, 0)
 		slept := sleep(outside, pause(err, 0))
 		outside.end()
 		if !slept {

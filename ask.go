@@ -23,7 +23,7 @@ type question struct {
 	group     *slotGroup    // nil: the name itself is wanted
 	slots     []driver.Slot // otherwise any of these
 	wait      bool
-	by        time.Time // when a question without wait must be answered; zero: as soon as bound says
+	by        driver.Instant // when a question without wait must be answered; zero: as soon as bound says
 	// leave goes out of the gates that the caller is in, as the hold that said so, when the question has failed.
 	leave func(by *hold)
 
@@ -35,7 +35,7 @@ type question struct {
 // there with a lease. With an error it is outside, or will be as soon as what is unknown has been cleaned up. A lease that
 // is granted as ctx ends is returned.
 func (l *Locker) ask(ctx context.Context, q *question) (*Lease, error) {
-	asking := newAskContext(ctx, l.group.closing, q.by)
+	asking := newAskContext(ctx, l.group, q.by)
 	if !q.wait && q.by.IsZero() {
 		asking.limit = bound(l.terms.TTL)
 	}
@@ -46,7 +46,8 @@ func (l *Locker) ask(ctx context.Context, q *question) (*Lease, error) {
 	}
 	last := q.last
 	if unknown != nil {
-		unknown.then(func() { q.leave(last) })
+		leave := q.leave
+		unknown.then(func() { leave(last) })
 	} else {
 		q.leave(last)
 	}
@@ -132,9 +133,11 @@ func tooLate(name string, err error) error {
 }
 
 func (l *Locker) newHold(q *question) *hold {
-	h := &hold{s: l.s, asker: l, gate: q.key, group: q.group, index: -1}
+	h := &hold{s: l.s, asker: l, group: q.group, index: -1}
 	if q.last != nil {
-		h.trouble = q.last.trouble // until the next answer
+		if trouble := q.last.trouble(); trouble != nil {
+			h.fails(trouble) // until the next answer
+		}
 	}
 	h.req = driver.Request{
 		Ref:     driver.Ref{Name: q.name, Key: q.key, Acq: l.s.acqs.Add(1), Mode: l.mode},

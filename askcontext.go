@@ -4,31 +4,38 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/tenurelock/tenure/driver"
 )
 
 // askContext is the context of a question to the store: it ends with the caller's, when the Locker is closed, and at a
 // limit. It sets up none of that before somebody asks for Done, so that a driver that answers at once pays nothing.
 type askContext struct {
-	parent   context.Context
-	closing  context.Context // the Locker's; nil: its closing does not matter
-	deadline time.Time       // zero: none
+	parent context.Context
+	group  *group         // the Locker's; nil: its closing does not matter
+	until  driver.Instant // zero: none
 	// limit, if positive, is how long it lasts from the first look at it: a driver that answers at once spares itself the
 	// reading of a clock.
 	limit time.Duration
 
 	mu    sync.Mutex
-	inner context.Context // once Done was asked for
-	undo  func()
+	inner *innerContext // once Done was asked for
 	ended bool
 }
 
-// newAskContext makes the context of a question. A zero deadline is none.
-func newAskContext(parent, closing context.Context, deadline time.Time) *askContext {
-	return &askContext{parent: parent, closing: closing, deadline: deadline}
+// innerContext is one of the standard library's.
+type innerContext struct {
+	context.Context
+	undo func()
+}
+
+// newAskContext makes the context of a question. A zero until is no limit.
+func newAskContext(parent context.Context, closing *group, until driver.Instant) *askContext {
+	return &askContext{parent: parent, group: closing, until: until}
 }
 
 // soon is that long from now.
-func soon(d time.Duration) time.Time { return time.Now().Add(d) }
+func soon(d time.Duration) driver.Instant { return driver.Now().Add(d) }
 
 // Deadline is the earlier of the caller's and the limit.
 func (c *askContext) Deadline() (time.Time, bool) {
@@ -36,18 +43,21 @@ func (c *askContext) Deadline() (time.Time, bool) {
 	limit := c.limited()
 	c.mu.Unlock()
 	at, ok := c.parent.Deadline()
-	if !limit.IsZero() && (!ok || limit.Before(at)) {
-		return limit, true
+	if limit.IsZero() {
+		return at, ok
+	}
+	if limited := limit.Time(); !ok || limited.Before(at) {
+		return limited, true
 	}
 	return at, ok
 }
 
-// limited gives the deadline, with mu held.
-func (c *askContext) limited() time.Time {
+// limited gives the limit, with mu held.
+func (c *askContext) limited() driver.Instant {
 	if c.limit > 0 {
-		c.deadline, c.limit = soon(c.limit), 0
+		c.until, c.limit = soon(c.limit), 0
 	}
-	return c.deadline
+	return c.until
 }
 
 // Done is closed when the question is over.
@@ -56,7 +66,7 @@ func (c *askContext) Done() <-chan struct{} { return c.setUp().Done() }
 // Err says why the question is over.
 func (c *askContext) Err() error {
 	c.mu.Lock()
-	inner, ended, deadline := c.inner, c.ended, c.limited()
+	inner, ended, until := c.inner, c.ended, c.limited()
 	c.mu.Unlock()
 	switch {
 	case inner != nil:
@@ -65,9 +75,9 @@ func (c *askContext) Err() error {
 		return context.Canceled
 	case c.parent.Err() != nil:
 		return c.parent.Err()
-	case c.closing != nil && c.closing.Err() != nil:
+	case c.group != nil && c.group.closed():
 		return context.Canceled
-	case !deadline.IsZero() && !time.Now().Before(deadline):
+	case !until.IsZero() && !driver.Now().Before(until):
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -88,25 +98,24 @@ func (c *askContext) setUp() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner != nil {
-		return c.inner
+		return c.inner.Context
 	}
 	inner, cancel := context.WithCancelCause(c.parent)
+	undo := func() { cancel(nil) }
+	c.inner = &innerContext{inner, undo}
 	if c.ended { // somebody of the driver's looks after it has returned
-		cancel(nil)
-		c.inner = inner
+		undo()
 		return inner
 	}
-	undone := func() { cancel(nil) }
-	if deadline := c.limited(); !deadline.IsZero() {
-		limited, release := context.WithDeadline(inner, deadline)
-		inner, undone = limited, func() { release(); cancel(nil) }
+	if until := c.limited(); !until.IsZero() {
+		limited, release := context.WithDeadline(inner, until.Time())
+		c.inner = &innerContext{limited, func() { release(); undo() }}
 	}
-	c.inner, c.undo = inner, undone
-	if c.closing != nil {
-		stop := context.AfterFunc(c.closing, func() { cancel(ErrClosed) })
-		c.undo = func() { stop(); undone() }
+	if c.group != nil {
+		stop, undone := context.AfterFunc(c.group.closing, func() { cancel(ErrClosed) }), c.inner.undo
+		c.inner.undo = func() { stop(); undone() }
 	}
-	return inner
+	return c.inner.Context
 }
 
 // end lets go of whatever was set up.
@@ -114,7 +123,7 @@ func (c *askContext) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ended = true
-	if c.undo != nil {
-		c.undo()
+	if c.inner != nil {
+		c.inner.undo()
 	}
 }

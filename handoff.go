@@ -14,7 +14,7 @@ const maxHanding = 10 * time.Millisecond
 // store, and says whether it did. H.mu is held; wake, if it is not nil, must be called without it.
 func (h *hold) handOn(from *Lease, now driver.Instant) (handed bool, wake func()) {
 	switch {
-	case h.early != nil, from.locker.opts.NoHandoff, h.req.Mode == driver.Shared, h.handed >= maxHandoffs:
+	case h.lostEarly() != nil, from.locker.opts.NoHandoff, h.req.Mode == driver.Shared, h.handed >= maxHandoffs:
 		return false, nil
 	case h.handed > 0 && now.Sub(h.first) > maxHanding:
 		return false, nil
@@ -24,7 +24,7 @@ func (h *hold) handOn(from *Lease, now driver.Instant) (handed bool, wake func()
 	if h.group != nil {
 		return h.group.hand(h.req.Name, func(l *Locker) *Lease { return h.leaseFor(l, now) })
 	}
-	return h.s.queue.Hand(h.gate, func(c *call) bool {
+	return h.s.queue.Hand(h.req.Key, func(c *call) bool {
 		c.lease = h.leaseFor(c.locker, now)
 		return c.lease != nil
 	}), nil

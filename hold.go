@@ -15,27 +15,31 @@ import (
 type hold struct {
 	s     *session
 	asker *Locker        // who asked for it
-	req   driver.Request // its Ref is that of the slot once one is granted
-	gate  string         // the key of the gate in which it is
+	req   driver.Request // its Ref is that of the slot once one is granted; its Key is that of the gate in which it is
 	group *slotGroup     // nil: it is no slot
 
 	mu      sync.Mutex
 	state   holdState
-	queued  bool          // the store has said that the request waits
-	behind  driver.Holder // for whom, if it said so
-	trouble error         // why the store did not even answer, the last time
-	early   error         // a loss that was reported while that could not be acted on
+	handed  uint8 // hand-offs so far
+	word    *word // what most requests never hear of
 	trust   trust.Trust
 	number  int64
 	since   time.Time
-	handed  int            // hand-offs so far
-	first   driver.Instant // when the first of them was
+	first   driver.Instant // when the first hand-off was
 	lease   *Lease
 	renewal renewal
 
 	// The renewer's, guarded by its mutex.
 	at    driver.Instant
 	index int
+}
+
+// word is what a store says of a request before it is granted.
+type word struct {
+	queued  bool          // that it waits
+	behind  driver.Holder // for whom, if it said so
+	trouble error         // why it did not even answer, the last time
+	early   error         // a loss that was reported while that could not be acted on
 }
 
 type holdState uint8
@@ -51,33 +55,62 @@ const (
 
 // renewal is where the renewing of a hold stands.
 type renewal struct {
-	sent    bool  // one is under way
 	failed  error // why the last one proved nothing
+	sent    bool  // one is under way
 	failing bool  // that one was tried before and failed
 }
 
 // Queued is the store's word that the request waits.
 func (h *hold) Queued(holder *driver.Holder) {
 	h.mu.Lock()
-	h.queued = true
+	h.heard().queued = true
 	if holder != nil {
-		h.behind = *holder
+		h.word.behind = *holder
 	}
 	h.mu.Unlock()
 	h.asker.noteWait(h.req.Name, holder)
 }
 
 // queuedBehind tells what Queued said.
-func (h *hold) queuedBehind() (driver.Holder, bool) {
+func (h *hold) queuedBehind() (holder driver.Holder, queued bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.behind, h.queued
+	if h.word == nil {
+		return driver.Holder{}, false
+	}
+	return h.word.behind, h.word.queued
+}
+
+// heard makes room, with mu held, for what the store says.
+func (h *hold) heard() *word {
+	if h.word == nil {
+		h.word = new(word)
+	}
+	return h.word
+}
+
+// trouble tells why the store did not answer.
+func (h *hold) trouble() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.word == nil {
+		return nil
+	}
+	return h.word.trouble
+}
+
+// lostEarly tells, with mu held, of a loss that could not be acted on.
+func (h *hold) lostEarly() error {
+	if h.word == nil {
+		return nil
+	}
+	return h.word.early
 }
 
 // fails notes why the store did not answer, for those who are turned away meanwhile.
 func (h *hold) fails(why error) {
 	h.mu.Lock()
-	h.trouble = why
+	h.heard().trouble = why
 	h.mu.Unlock()
 }
 
@@ -87,15 +120,15 @@ func (h *hold) begin(l *Locker, grant driver.Grant) (*Lease, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch slots := len(h.req.Slots); {
-	case h.early != nil:
-		return nil, &driver.Fault{Kind: driver.Passing, Err: fmt.Errorf("lost while it was granted: %w", h.early)}
+	case h.lostEarly() != nil:
+		return nil, &driver.Fault{Kind: driver.Passing, Err: fmt.Errorf("lost while it was granted: %w", h.word.early)}
 	case grant.Number <= 0 || grant.Number > driver.MaxNumber:
 		return nil, &driver.Fault{Kind: driver.Lasting, Err: fmt.Errorf("the store numbered a grant %d, which is no number from 1 to %d", grant.Number, driver.MaxNumber)}
 	case slots > 0 && (grant.Slot < 0 || grant.Slot >= slots):
 		return nil, &driver.Fault{Kind: driver.Lasting, Err: fmt.Errorf("the store granted slot %d of %d", grant.Slot, slots)}
 	case slots > 0:
 		slot := h.req.Slots[grant.Slot]
-		h.req.Name, h.req.Key, h.req.Slots, h.gate = slot.Name, slot.Key, nil, slot.Key
+		h.req.Name, h.req.Key, h.req.Slots = slot.Name, slot.Key, nil
 	}
 	h.trust = trust.Start(l.terms, h.believe(now, grant.Proof))
 	h.number, h.since = grant.Number, grant.Since
@@ -109,7 +142,7 @@ func (h *hold) begin(l *Locker, grant driver.Grant) (*Lease, error) {
 	h.state, h.lease = held, lease
 	if h.group != nil {
 		h.group.keep()
-		h.s.queue.Occupy(h.gate, h)
+		h.s.queue.Occupy(h.req.Key, h)
 	}
 	h.s.renewer.add(h, h.next())
 	return lease, nil
@@ -121,7 +154,7 @@ func (h *hold) believe(now driver.Instant, proof driver.Proof) driver.Proof {
 }
 
 func (h *hold) newLease(l *Locker, now driver.Instant) *Lease {
-	lease := &Lease{hold: h, locker: l, token: newToken(h.number, h.handed), granted: now}
+	lease := &Lease{hold: h, locker: l, token: newToken(h.number, int(h.handed)), granted: now}
 	if l.opts.MaxHold > 0 {
 		lease.ends = now.Add(min(l.opts.MaxHold, longestHold))
 	}
@@ -169,7 +202,7 @@ func (h *hold) cut(l *Lease, cause error) bool {
 func (h *hold) Lost(cause error) {
 	h.mu.Lock()
 	if h.state == asking || h.state == parting {
-		h.early = cause
+		h.heard().early = cause
 	}
 	if h.state != held && h.state != condemned {
 		h.mu.Unlock()
@@ -221,7 +254,7 @@ func (h *hold) expire() {
 
 // exit lets the next caller in.
 func (h *hold) exit() {
-	h.s.leave(h.gate, h.req.Mode == driver.Shared, h)
+	h.s.leave(h.req.Key, h.req.Mode == driver.Shared, h)
 	if h.group != nil {
 		h.group.drop()
 	}
@@ -232,7 +265,10 @@ func (h *hold) describe() (driver.Holder, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.state == asking {
-		return h.behind, h.trouble
+		if h.word == nil {
+			return driver.Holder{}, nil
+		}
+		return h.word.behind, h.word.trouble
 	}
 	holder := *h.req.Holder
 	holder.Session, holder.Acq, holder.Mode = h.s.info.Session, h.req.Acq, h.req.Mode

@@ -76,7 +76,7 @@ func (h *hold) releaseLate(ctx context.Context, l *Lease, now driver.Instant) er
 // giveBack tells the store, at now, and lets the next caller of this process ask. The state is returning.
 func (h *hold) giveBack(ctx context.Context, l *Lease, now driver.Instant) error {
 	h.s.renewer.remove(h)
-	telling := newAskContext(context.WithoutCancel(ctx), nil, now.Time().Add(bound(h.req.Terms.TTL)))
+	telling := newAskContext(context.WithoutCancel(ctx), nil, now.Add(bound(h.req.Terms.TTL)))
 	err := h.s.release(telling, h.req.Ref)
 	telling.end()
 	lost := errors.Is(err, driver.ErrNotOurs)

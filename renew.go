@@ -31,8 +31,8 @@ type renewer struct {
 	holds   holdHeap
 	armed   driver.Instant // when the timer goes off; zero: it is not set
 	timer   *time.Timer
-	ticking bool // tick runs; it looks at what comes meanwhile, too
-	looking bool // the watch for suspends is on
+	ticking bool        // tick runs; it looks at what comes meanwhile, too
+	looking *time.Timer // looks for suspends while there are holds
 
 	pending map[batchKind][]*hold // due to be renewed
 	workers int                   // that are at work, and not slow
@@ -54,9 +54,12 @@ func (r *renewer) add(h *hold, at driver.Instant) {
 	h.at = at
 	heap.Push(&r.holds, h)
 	r.arm()
-	if !r.looking {
-		r.looking = true
-		time.AfterFunc(clock.Interval, r.look)
+	switch {
+	case len(r.holds) > 1:
+	case r.looking == nil:
+		r.looking = time.AfterFunc(clock.Interval, r.look)
+	default: // put off, so that short leases never cost a look
+		r.looking.Reset(clock.Interval)
 	}
 }
 
@@ -103,12 +106,11 @@ func (r *renewer) look() {
 	clock.Look()
 	r.mu.Lock()
 	if len(r.holds) == 0 {
-		r.looking = false
 		r.mu.Unlock()
 		return
 	}
 	late := r.holds[0].at.Before(driver.Now())
-	time.AfterFunc(clock.Interval, r.look)
+	r.looking.Reset(clock.Interval)
 	r.mu.Unlock()
 	if late {
 		r.tick()

@@ -92,7 +92,7 @@ func (l *Locker) trySlot(ctx context.Context, q *question, slots []driver.Slot) 
 		return nil, l.heldHere(q.name, slots[0].Key)
 	}
 	q.by = soon(bound(l.terms.TTL))
-	bounded := newAskContext(ctx, l.group.closing, q.by)
+	bounded := newAskContext(ctx, l.group, q.by)
 	defer bounded.end()
 	lease, err := l.askQuick(bounded, q, slots, true)
 	if err != nil && errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
@@ -138,7 +138,7 @@ func (l *Locker) askAny(ctx context.Context, q *question, free []driver.Slot) (*
 	q.leave = func(*hold) { l.letGo(free, "") }
 	lease, err := l.ask(ctx, q)
 	if err == nil {
-		l.letGo(free, lease.hold.gate)
+		l.letGo(free, lease.hold.req.Key)
 	}
 	return lease, err
 }

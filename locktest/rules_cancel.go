@@ -3,6 +3,8 @@ package locktest
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
@@ -79,12 +81,12 @@ func checkCancelInTheMiddle(t *trial) {
 func checkGrantBesideCancel(t *trial) {
 	name := t.name("x")
 	a, b, c := t.open(), t.open(), t.open()
-	for round := range 60 {
+	for round := range 120 {
 		holder := a.take(name)
 		ctx, cancel := context.WithCancel(t.ctx)
 		waiter := b.wait(ctx, name)
 		released := make(chan error, 1)
-		switch round % 3 {
+		switch round % 6 {
 		case 0:
 			t.start(func() { released <- holder.release() })
 			cancel()
@@ -94,6 +96,16 @@ func checkGrantBesideCancel(t *trial) {
 		case 2:
 			t.start(cancel)
 			released <- holder.release()
+		default: // both at once, on two processors: the rarest is tried most
+			var ready atomic.Int32
+			meet := func() {
+				for ready.Add(1); ready.Load() < 2; {
+					runtime.Gosched()
+				}
+			}
+			t.start(func() { meet(); released <- holder.release() })
+			meet()
+			cancel()
 		}
 		t.no(<-released, "release while a waiter is cancelled")
 		waiter.ends(t.Prompt, "its context was cancelled")

@@ -44,11 +44,14 @@ type ask struct {
 	err      error
 	orphan   bool // nobody waited for the lock any more when it was granted
 
-	inline bool          // the caller sees to it itself
-	done   chan struct{} // has an element when it is answered, and not inline
+	inline bool // the caller sees to it itself
+	waited int  // ticks since it was asked; guarded by the line's mu
+	// done has true when it is answered, and not inline; before that it may once have false, which tells the caller to look
+	// whether it still wants to wait.
+	done chan bool
 }
 
-var asks = sync.Pool{New: func() any { return &ask{done: make(chan struct{}, 1)} }}
+var asks = sync.Pool{New: func() any { return &ask{done: make(chan bool, 2)} }}
 
 func newAsk(v verb) *ask {
 	a := asks.Get().(*ask)

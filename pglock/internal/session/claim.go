@@ -3,7 +3,6 @@ package session
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/wire"
@@ -21,7 +20,7 @@ type claim struct {
 	line   *line // which it is asked of, or held on
 	lock   lock  // what it holds, or last asked for
 	number int64
-	since  time.Time
+	since  int64          // the server's clock, in µs
 	proved driver.Instant // the last proof of it was sent then
 	still  driver.Instant // of a wait: the last question that was answered "still waiting" was sent then
 	listed bool           // it is in tenure.holding
@@ -99,7 +98,7 @@ func (s *Store) granted(l *line, a *ask) (orphan bool) {
 	c := a.claim
 	c.line, c.lock, c.asked = l, a.lock, false
 	a.sent = max(a.sent, c.still)
-	c.number, c.since, c.proved = a.number, a.at, a.sent
+	c.number, c.since, c.proved = a.number, a.at.UnixMicro(), a.sent
 	switch c.state {
 	case asking:
 		c.state = held

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"time"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/pglock/internal/wire"
@@ -89,7 +90,7 @@ func (s *Store) own(wanted lock, shared, granted bool, backend int64) (found []d
 		switch {
 		case granted && c.state == held && c.lock == wanted, !granted && c.state == asking && c.line.extra:
 			h := c.described()
-			h.Session, h.Acq, h.Mode, h.Number, h.Since = s.info.Session, c.ref.Acq, c.ref.Mode, c.number, c.since
+			h.Session, h.Acq, h.Mode, h.Number, h.Since = s.info.Session, c.ref.Acq, c.ref.Mode, c.number, time.UnixMicro(c.since)
 			found = append(found, h)
 		}
 	}

@@ -14,23 +14,25 @@ import (
 // keys remembers the keys of names that were asked for lately.
 type keys struct {
 	seed maphash.Seed
-	kept [1024]atomic.Pointer[known]
+	kept [1024][2]atomic.Pointer[known] // the newer first
 }
 
 // known is a name with its key, as key.Key.String writes it.
 type known struct{ name, key string }
 
 func (k *keys) of(name string) (string, error) {
-	slot := &k.kept[maphash.String(k.seed, name)%uint64(len(k.kept))]
-	if n := slot.Load(); n != nil && n.name == name {
-		return n.key, nil
+	kept := &k.kept[maphash.String(k.seed, name)%uint64(len(k.kept))]
+	for i := range kept {
+		if n := kept[i].Load(); n != nil && n.name == name {
+			return n.key, nil
+		}
 	}
 	found, err := key.Of(name)
 	if err != nil {
 		return "", fmt.Errorf("pglock: %w", err)
 	}
 	n := &known{strings.Clone(name), found.String()}
-	slot.Store(n)
+	kept[1].Store(kept[0].Swap(n))
 	return n.key, nil
 }
 

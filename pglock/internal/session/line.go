@@ -19,9 +19,11 @@ const (
 	// parkAfter is how long a line is unused before its owner listens for the server's farewell.
 	parkAfter = 10 * time.Millisecond
 	// quantum is about how long a caller that has the turn reads before it leaves the reading to the owner, so that it returns
-	// soon after its context ends. On an extra line, whose callers have asked for the same name before, it is longer.
-	quantum      = 8 * time.Millisecond
-	extraQuantum = time.Second
+	// soon after its context ends. On an extra line it is moment: the caller may wait in the server, where most waits are as
+	// short. Those that are longer go to the expense of being interrupted by their context, and read on for waitQuantum each time.
+	quantum     = 8 * time.Millisecond
+	moment      = 20 * time.Millisecond
+	waitQuantum = time.Second
 	// batch is the most that one exchange carries: its bytes, and those of the answer, fit into the sockets' buffers.
 	batch = 500
 )
@@ -50,11 +52,11 @@ type line struct {
 	quitting bool
 	broken   error
 	queue    []*ask
+	flying   []*ask // what the owner has sent, and is not answered
 
 	// These are the turn's.
-	x     exchange
-	keys  map[lock]int // what the session has, and how often
-	crowd bool         // the last exchange was shared
+	x    exchange
+	keys map[lock]int // what the session has, and how often
 
 	sequence atomic.Uint32 // what grants are numbered from; zero: that is not known yet
 	high     atomic.Int64  // the ceiling of their numbers, as committed
@@ -146,6 +148,7 @@ func (l *line) read(ctx context.Context, a *ask) bool {
 	switch {
 	case errors.Is(err, wire.ErrInterrupted):
 		a.inline = false
+		l.fly(a)
 		l.pass(true)
 		return false
 	case err != nil:
@@ -153,6 +156,7 @@ func (l *line) read(ctx context.Context, a *ask) bool {
 		return true
 	case l.x.settle():
 		a.inline = false // it is not over before it is known what the session has
+		l.fly(a)
 		l.pass(true)
 		return false
 	}
@@ -167,27 +171,24 @@ func (l *line) read(ctx context.Context, a *ask) bool {
 func (l *line) readInline(ctx context.Context, a *ask) error {
 	length := quantum
 	if l.extra {
-		length = min(extraQuantum, l.s.ttl/16)
+		length = min(moment, l.s.ttl/32)
 	}
-	if a.verb != toWait {
-		return l.link.Collect(&l.x, l.x.sent.Time().Add(length), length/2)
-	}
-	// Most waits end sooner than it takes to have a context interrupt them.
-	soon := l.s.moment()
-	err := l.link.Collect(&l.x, l.x.sent.Time().Add(soon), soon/2)
-	if !errors.Is(err, wire.ErrInterrupted) {
+	err := l.link.Collect(&l.x, l.x.sent.Time().Add(length), length/2)
+	if a.verb != toWait || !errors.Is(err, wire.ErrInterrupted) {
 		return err
 	}
+	// Most waits have ended by now, sooner than it takes to have a context interrupt them.
 	stop := context.AfterFunc(ctx, l.link.Interrupt)
 	defer stop()
 	for errors.Is(err, wire.ErrInterrupted) && ctx.Err() == nil && l.s.context.Err() == nil {
-		err = l.link.Collect(&l.x, time.Now().Add(length), length/2)
+		err = l.link.Collect(&l.x, time.Now().Add(waitQuantum), waitQuantum/2)
 	}
 	return err
 }
 
 // enqueue puts an ask into the queue, with mu held, and sees to it that the owner looks.
 func (l *line) enqueue(a *ask) {
+	a.waited = 0
 	l.queue = append(l.queue, a)
 	if l.parked {
 		l.parked = false
@@ -210,10 +211,8 @@ func (l *line) later(a *ask) {
 }
 
 func (l *line) await(ctx context.Context, a *ask) error {
-	select {
-	case <-a.done:
+	if <-a.done { // to look at a context costs more than most answers take
 		return nil
-	case <-l.s.ticks.soon(l.s.moment()): // to look at a context costs more than most answers take
 	}
 	var closed <-chan struct{}
 	if a.verb == toWait { // anything else is answered before a line ends
@@ -273,9 +272,12 @@ func (l *line) complete() (doubt error) {
 		l.settled(a)
 	}
 	l.s.mu.Unlock()
+	if len(l.x.asks) > 0 && !l.x.asks[0].inline {
+		l.landed() // before they are told: what the parker tells them comes first
+	}
 	for _, a := range l.x.asks {
 		if !a.inline {
-			a.done <- struct{}{}
+			a.done <- true
 		}
 	}
 	return doubt
@@ -306,6 +308,21 @@ func (l *line) count(a *ask) error {
 	return nil
 }
 
+// fly notes that a caller waits for what it has sent itself.
+func (l *line) fly(a *ask) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	a.waited = 0
+	l.flying = append(l.flying[:0], a)
+}
+
+// landed notes that nobody needs to look up from waiting any more: the answers are there.
+func (l *line) landed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.flying = l.flying[:0]
+}
+
 // settled notes an answer, with the store's mu held. If nobody waits for it any more, what was granted is given back.
 func (l *line) settled(a *ask) {
 	switch {
@@ -334,7 +351,7 @@ func (l *line) breaks(cause error) {
 	l.mu.Lock()
 	l.broken = cause
 	queue := l.queue
-	l.queue = nil
+	l.queue, l.flying = nil, nil
 	l.mu.Unlock()
 	l.shut()
 	l.s.broke(l, cause)
@@ -343,13 +360,13 @@ func (l *line) breaks(cause error) {
 		for _, a := range l.x.asks {
 			a.err = cause
 			if !a.inline {
-				a.done <- struct{}{}
+				a.done <- true
 			}
 		}
 	}
 	for _, a := range queue {
 		a.err = cause
-		a.done <- struct{}{}
+		a.done <- true
 	}
 	l.nudge()
 }

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -90,7 +89,6 @@ func (l *line) exchange() error {
 				return err
 			}
 		}
-		l.crowd = len(l.x.asks) > 1
 		if err := l.complete(); err != nil {
 			return err
 		}
@@ -123,15 +121,11 @@ const (
 
 // next takes what has queued, or else says what becomes of the turn.
 func (l *line) next() ([]*ask, turn) {
-	if l.crowd { // let those who were answered ask again, so that they share an exchange
-		runtime.Gosched()
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if taken := l.take(); len(taken) > 0 {
 		return taken, listening
 	}
-	l.crowd = false
 	switch {
 	case l.quitting:
 		return nil, ended
@@ -157,6 +151,7 @@ func (l *line) take() []*ask {
 		n++
 	}
 	taken := slices.Clone(l.queue[:n])
+	l.flying = taken
 	l.queue = slices.Delete(l.queue, 0, n)
 	return taken
 }
@@ -169,6 +164,7 @@ func (l *line) listen() error {
 		by = time.Now().Add(max(0, due.Sub(driver.Now())))
 	}
 	err := l.link.Idle(by)
+	parking.watch(l)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.parked = false

@@ -93,7 +93,7 @@ func (s *Store) list(old []*claim) *ask {
 		holder := c.described()
 		class, object, form := c.lock.shown()
 		acqs, classes, objects, forms = append(acqs, int64(c.ref.Acq)), append(classes, class), append(objects, object), append(forms, form)
-		shared, numbers, sinces = append(shared, c.lock.form&sharing), append(numbers, c.number), append(sinces, c.since.UnixMicro())
+		shared, numbers, sinces = append(shared, c.lock.form&sharing), append(numbers, c.number), append(sinces, c.since)
 		pids, names, hosts = append(pids, int64(holder.PID)), append(names, c.ref.Name), append(hosts, holder.Host)
 		programs, notes = append(programs, holder.Program), append(notes, holder.Note)
 	}

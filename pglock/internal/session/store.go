@@ -49,7 +49,6 @@ type Store struct {
 	room    room
 	watch   watcher
 	names   names
-	ticks   ticks
 	opened  atomic.Uint64  // how many lines there have been
 	running sync.WaitGroup // every goroutine of the store
 	context context.Context

@@ -10,15 +10,14 @@ import (
 )
 
 // watcher asks over the main line which waits still wait: that proves them, since a grant is trusted from the last such
-// answer. It has a goroutine while somebody waits.
+// answer. The parker tells its goroutine when it is time.
 type watcher struct {
 	s *Store
 
-	mu      sync.Mutex
-	waiting map[*claim]*waiting
-	runs    bool
-	planned driver.Instant // when the next look is
-	changed chan struct{}  // has an element when a wait has begun
+	mu       sync.Mutex
+	waiting  map[*claim]*waiting
+	attended bool          // the parker has it in view
+	due      chan struct{} // has an element when it is time to look; made with the goroutine
 }
 
 // waiting is one wait in the server's queue.
@@ -54,16 +53,13 @@ func (w *watcher) begin(c *claim, l *line, wanted lock) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting == nil {
-		w.waiting, w.changed = make(map[*claim]*waiting), make(chan struct{}, 1)
+		w.waiting, w.due = make(map[*claim]*waiting), make(chan struct{}, 1)
+		w.s.spawn(w.run)
 	}
 	w.waiting[c] = &waiting{line: l, lock: wanted, began: now, next: now.Add(min(firstLook, w.s.ttl/8)), judged: now}
-	if !w.runs {
-		w.runs = true
-		w.s.running.Add(1)
-		go w.run()
-	} else if w.waiting[c].next < w.planned {
-		w.planned = w.waiting[c].next
-		w.nudge()
+	if !w.attended {
+		w.attended = true
+		parking.attend(w)
 	}
 }
 
@@ -73,47 +69,49 @@ func (w *watcher) end(c *claim) {
 	delete(w.waiting, c)
 }
 
-func (w *watcher) nudge() {
-	select {
-	case w.changed <- struct{}{}:
-	default:
+// tick wakes the goroutine if a question is due. False: nobody waits.
+func (w *watcher) tick(now driver.Instant) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, at := range w.waiting {
+		if !now.Before(at.next) {
+			select {
+			case w.due <- struct{}{}:
+			default:
+			}
+			break
+		}
 	}
+	w.attended = len(w.waiting) > 0
+	return w.attended
 }
 
 func (w *watcher) run() {
-	defer w.s.running.Done()
-	timer := time.NewTimer(0)
-	defer timer.Stop()
 	for {
 		select {
-		case <-timer.C:
-		case <-w.changed:
+		case <-w.due:
+			w.look()
 		case <-w.s.context.Done():
 			return
 		}
-		timer.Reset(w.look())
 	}
 }
 
-// look asks about the waits that are due, and says when to look again. While nobody waits the goroutine rests.
-func (w *watcher) look() time.Duration {
+// look asks about the waits that are due.
+func (w *watcher) look() {
 	now := driver.Now()
 	due := make(map[*claim]*waiting)
-	next := now.Add(time.Hour)
 	w.mu.Lock()
 	for c, at := range w.waiting {
 		if !now.Before(at.next) {
 			due[c] = at
 			at.next = now.Add(w.pause(at, now))
 		}
-		next = min(next, at.next)
 	}
-	w.planned = next
 	w.mu.Unlock()
 	if len(due) > 0 {
 		w.ask(due)
 	}
-	return max(next.Sub(driver.Now()), time.Millisecond)
 }
 
 // ask asks the server which of the waits still wait.
