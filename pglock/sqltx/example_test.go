@@ -3,7 +3,6 @@ package sqltx_test
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -11,9 +10,9 @@ import (
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver called pgx
-	"go.uber.org/goleak"
 
 	"github.com/tenurelock/tenure/internal/servers"
+	"github.com/tenurelock/tenure/pglock/internal/pgtest"
 	"github.com/tenurelock/tenure/pglock/sqltx"
 )
 
@@ -21,21 +20,7 @@ import (
 
 var server *servers.Postgres
 
-func TestMain(m *testing.M) { os.Exit(runAll(m)) }
-
-func runAll(m *testing.M) (code int) {
-	var err error
-	if server, err = servers.NewPostgres(servers.PostgresOptions{}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code = m.Run()
-	if err := errors.Join(server.Close(), goleak.Find()); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
-}
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(&server, servers.PostgresOptions{}, m.Run)) }
 
 func Example() {
 	ctx := context.Background()

@@ -3,18 +3,17 @@ package rows
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/internal/servers"
 	"github.com/tenurelock/tenure/locktest"
+	"github.com/tenurelock/tenure/pglock/internal/pgtest"
 )
 
 // server is what the tests share that break nothing. Each has a database of its own.
@@ -27,24 +26,10 @@ func testMain(m *testing.M) int {
 	if _, isChild := os.LookupEnv("TENURE_LOCKTEST_ADDRESS"); isChild {
 		return locktest.Main(m, reopen)
 	}
-	var err error
-	if server, err = servers.NewPostgres(servers.PostgresOptions{Settings: map[string]string{"max_connections": "300"}}); err != nil {
-		fmt.Println(err)
-		return 1
-	}
 	// Rules wait more than they work, but a machine that is too busy breaks their promises about time. The command line
 	// comes after it.
 	_ = flag.Set("test.parallel", "8")
-	code := m.Run()
-	if err := server.Close(); err != nil {
-		fmt.Println(err)
-		code = 1
-	}
-	if err := goleak.Find(); err != nil {
-		fmt.Println(err)
-		code = 1
-	}
-	return code
+	return pgtest.Main(&server, servers.PostgresOptions{Settings: map[string]string{"max_connections": "300"}}, m.Run)
 }
 
 // reopen opens a session as another process would.

@@ -2,19 +2,18 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/internal/servers"
 	"github.com/tenurelock/tenure/locktest"
 	"github.com/tenurelock/tenure/pglock/internal/connect"
+	"github.com/tenurelock/tenure/pglock/internal/pgtest"
 )
 
 // server is what the tests share that break nothing. Each has a database of its own.
@@ -27,21 +26,8 @@ func testMain(m *testing.M) int {
 	if _, isChild := os.LookupEnv("TENURE_LOCKTEST_ADDRESS"); isChild {
 		return locktest.Main(m, reopen)
 	}
-	var err error
-	if server, err = servers.NewPostgres(servers.PostgresOptions{Settings: map[string]string{"max_connections": "400"}}); err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	code := locktest.Main(m, reopen)
-	if err := server.Close(); err != nil {
-		fmt.Println(err)
-		code = 1
-	}
-	if err := goleak.Find(); err != nil {
-		fmt.Println(err)
-		code = 1
-	}
-	return code
+	opts := servers.PostgresOptions{Settings: map[string]string{"max_connections": "400"}}
+	return pgtest.Main(&server, opts, func() int { return locktest.Main(m, reopen) })
 }
 
 // reopen opens a session with a TTL of a second, as another process would; or with the one before a space in the address.
