@@ -37,7 +37,7 @@ type ask struct {
 	number   int64          // 0: not granted
 	sequence uint32         // which it was to be drawn from
 	high     int64          // the ceiling, as the line knew it or the statement read it
-	at       time.Time      // the server's clock
+	at       time.Time      // the server's clock; after a wait as it is estimated
 	slot     int            // which slot was granted
 	ok       bool           // of toUnlock: the line had it
 	locks    int64          // of toBeat: how many locks the session has

@@ -199,7 +199,10 @@ func (p *part) place(value []byte) *ask {
 }
 
 func (a *ask) numbered(values [][]byte) {
-	a.number, a.at = wire.ParseInt(values[0]), wire.ParseTime(values[1])
+	a.number = wire.ParseInt(values[0])
+	if len(values) > 1 {
+		a.at = wire.ParseTime(values[1])
+	}
 	if len(values) > 2 {
 		a.high = wire.ParseInt(values[2])
 	}

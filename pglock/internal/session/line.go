@@ -287,6 +287,8 @@ func (l *line) complete() (doubt error) {
 // there before.
 func (l *line) count(a *ask) error {
 	switch {
+	case a.verb == toLock && a.err == nil && a.number == 0:
+		l.s.ahead.Store(int64(a.at.Sub(a.sent.Time()))) // who is refused may wait next
 	case a.verb == toBeat && a.err == nil && (a.number != l.backend.pid || a.locks != int64(l.x.had)):
 		return &wire.BrokenError{Err: fmt.Errorf("closed: process %d says that it has %d locks, where process %d has %d of ours",
 			a.number, a.locks, l.backend.pid, l.x.had)}
@@ -298,6 +300,9 @@ func (l *line) count(a *ask) error {
 		}
 		l.keys[a.lock]++
 		a.high = l.high.Load()
+		if a.at.IsZero() {
+			a.at = driver.Now().Add(time.Duration(l.s.ahead.Load())).Time()
+		}
 	case a.verb == toDraw && a.err == nil:
 		l.high.Store(a.high)
 	case a.verb == toUnlock && a.err == nil && a.ok:

@@ -31,10 +31,11 @@ var short = map[string]string{
 	"wait_pair_shared": waitingFor("pg_advisory_lock_shared(($1::bigint >> 32)::int4, (($1::bigint << 32) >> 32)::int4)"),
 }
 
-// waitingFor numbers what was waited for, from the sequence $2, in the same statement: number, server time. Only a branch of
-// CASE waits for its condition. It reads no table: a snapshot from before the wait would show the ceiling as it was then.
+// waitingFor numbers what was waited for, from the sequence $2, in the same statement. Only a branch of CASE waits for its
+// condition, which is never null. It reads no table: a snapshot from before the wait would show the ceiling as it was then. It
+// does not tell the time: between one hand-off and the next everything counts.
 func waitingFor(lock string) string {
-	return "select case when " + lock + "::text is not null then nextval($2::oid::regclass) end, clock_timestamp()"
+	return "select case when " + lock + " is null then 0 else nextval($2::oid::regclass) end"
 }
 
 // mainOnly are the statements that a line does not need which only waits, and holds what it waited for.

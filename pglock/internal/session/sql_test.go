@@ -12,7 +12,7 @@ func TestH39NoLockInAWhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	inWhere, tries := regexp.MustCompile(`(?is)\bwhere\b[^)]*pg_(try_)?advisory`), regexp.MustCompile(`pg_(try_)?advisory_lock`)
-	numbers := regexp.MustCompile(`then nextval\(\$[23]::oid::regclass\)`)
+	numbers := regexp.MustCompile(`(then|else) nextval\(\$[23]::oid::regclass\)`)
 	tried := 0
 	for name, text := range texts {
 		if inWhere.MatchString(text) {

@@ -56,6 +56,7 @@ type Store struct {
 
 	ready atomic.Pointer[line] // main, for those who need no mu
 	keys  keys
+	ahead atomic.Int64 // by how much the server's clock is ahead of ours, in ns
 
 	mu      sync.Mutex
 	closed  bool
