@@ -98,6 +98,9 @@ func (o MigrateOptions) check() error {
 }
 
 func (o MigrateOptions) migrate(ctx context.Context, conn *pgx.Conn) error {
+	if err := o.findRoles(ctx, conn); err != nil {
+		return err
+	}
 	if err := schema.Ensure(ctx, conn); err != nil {
 		return err
 	}
@@ -111,6 +114,22 @@ func (o MigrateOptions) migrate(ctx context.Context, conn *pgx.Conn) error {
 		statements := fmt.Sprintf("select pg_advisory_xact_lock(%d);\n%s", grantKey, schema.Grants(role))
 		if _, err := conn.Exec(ctx, statements, pgx.QueryExecModeSimpleProtocol); err != nil {
 			return fmt.Errorf("let role %q lock: %w", role, err)
+		}
+	}
+	return nil
+}
+
+// findRoles looks whether all roles are there, before anything is changed.
+func (o MigrateOptions) findRoles(ctx context.Context, conn *pgx.Conn) error {
+	for _, role := range o.Roles {
+		var there bool
+		err := conn.QueryRow(ctx, "select exists (select from pg_roles where rolname = $1)", pgx.QueryExecModeExec, role).Scan(&there)
+		if err != nil {
+			return fmt.Errorf("look for role %q: %w", role, err)
+		}
+		if !there {
+			return fmt.Errorf("there is no role %q: make it first, with CREATE ROLE %s LOGIN; nothing was changed", role,
+				pgx.Identifier{role}.Sanitize())
 		}
 	}
 	return nil

@@ -16,6 +16,19 @@ import (
 	"github.com/tenurelock/tenure/pglock"
 )
 
+// TestMigrateForNobody changes nothing for a role that is not there.
+func TestMigrateForNobody(t *testing.T) {
+	t.Parallel()
+	database := pglock.SharedServer.Database(t)
+	err := migrateTo(t, database, pglock.MigrateOptions{Roles: []string{newRole(t), "no such role"}})
+	if err == nil || !strings.Contains(err.Error(), `CREATE ROLE "no such role" LOGIN`) {
+		t.Errorf("rights for a role that is not there: %v", err)
+	}
+	if n := pglock.SharedServer.SQL(t, database, "select count(*) from pg_namespace where nspname = 'tenure'"); n != "0" {
+		t.Error("the schema was made all the same")
+	}
+}
+
 // TestMigrate makes the schema as often and by as many as one likes, for roles that may only lock.
 func TestMigrate(t *testing.T) {
 	t.Parallel()

@@ -78,12 +78,13 @@ func (i *initialisation) run(ctx context.Context, out io.Writer) error {
 			return usage("--role: it is empty")
 		}
 	}
-	kind, named := open.Directory, i.store.named()
-	if named != "" {
-		var err error
-		if kind, err = open.Kind(named); err != nil {
-			return usage("%w", err)
-		}
+	named := i.store.named()
+	if named == "" {
+		return usage("no store is named, and the default, a directory, needs no init: give --store postgres://user@host/database, or set TENURE_STORE")
+	}
+	kind, err := open.Kind(named)
+	if err != nil {
+		return usage("%w", err)
 	}
 	if kind != open.Postgres {
 		return i.others(out, kind, above)

@@ -49,7 +49,7 @@ func Of(name string) (Key, error) {
 		return Key{}, errors.New("a name must be valid UTF-8")
 	case strings.IndexByte(name, 0) >= 0:
 		return Key{}, errors.New("a name cannot have a NUL byte")
-	case reserved(name):
+	case Reserved(name):
 		return parse(name)
 	}
 	return hash(name), nil
@@ -131,9 +131,9 @@ func hash(name string) Key {
 	return Key{bits: binary.BigEndian.Uint64(sum[:])}
 }
 
-// reserved says whether a name begins with the prefix. In capitals it does too: it would otherwise be an ordinary name, and
+// Reserved says whether a name begins with the prefix. In capitals it does too: it would otherwise be an ordinary name, and
 // so another lock than the one that it seems to name.
-func reserved(name string) bool {
+func Reserved(name string) bool {
 	return len(name) >= len(Prefix) && strings.EqualFold(name[:len(Prefix)], Prefix)
 }
 

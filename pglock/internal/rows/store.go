@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tenurelock/tenure/driver"
+	"github.com/tenurelock/tenure/pglock/internal/key"
 )
 
 const (
@@ -105,7 +106,7 @@ func New(ctx context.Context, config Config) (*Store, error) {
 }
 
 // NameKey is the key of a name in this mode: the name itself, so that no two names exclude each other by chance. A name is
-// valid UTF-8 without NUL, and between 1 and 512 bytes long.
+// valid UTF-8 without NUL, and between 1 and 512 bytes long. Names in the reserved form of advisory keys are refused.
 func NameKey(name string) (string, error) {
 	switch {
 	case name == "":
@@ -114,6 +115,9 @@ func NameKey(name string) (string, error) {
 		return "", fmt.Errorf("a name of %d bytes is too long: at most %d", len(name), maxName)
 	case !utf8.ValidString(name):
 		return "", fmt.Errorf("the name %q is not valid UTF-8", name)
+	case key.Reserved(name):
+		return "", fmt.Errorf("the name %q stands for an advisory lock of the server, which lease rows do not take and do not "+
+			"exclude: use session locks, or another name", name)
 	}
 	for i := range len(name) {
 		if name[i] == 0 {

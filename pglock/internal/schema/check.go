@@ -93,7 +93,7 @@ func (f facts) refusal() *Error {
 			"which has unlogged sequences", f.version)}
 	case f.recovery:
 		return &Error{Reason: Standby, Message: "the server is a standby, which would grant locks that its primary grants " +
-			"too: connect to the primary (target_session_attrs=read-write in the URL finds it)"}
+			"too: connect to the primary (or name all hosts in the URL, with target_session_attrs=read-write, which finds it)"}
 	case f.readOnly && !ours(f.readOnlyBy):
 		e := &Error{Reason: ReadOnly, Message: fmt.Sprintf("database %q is read-only (default_transaction_read_only is on, "+
 			"set by the %s), and every acquisition writes", f.database, f.readOnlyBy)}
@@ -102,8 +102,8 @@ func (f facts) refusal() *Error {
 		}
 		return e
 	case !f.there:
-		return &Error{Reason: Missing, Message: fmt.Sprintf("schema tenure is missing in database %q, and tenure init makes it",
-			f.database), SQL: "CREATE SCHEMA tenure AUTHORIZATION " + quoted(f.role) + ";", curable: f.mayCreateSchema}
+		return &Error{Reason: Missing, Message: fmt.Sprintf("schema tenure is missing in database %q, and role %q may not make it "+
+			"(to let it lock and no more, run tenure init --role %[2]s as a role that may)", f.database, f.role), SQL: "CREATE SCHEMA tenure AUTHORIZATION " + quoted(f.role) + ";", curable: f.mayCreateSchema}
 	case !f.migrated:
 		return f.outdated(0)
 	}
