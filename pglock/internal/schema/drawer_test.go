@@ -2,10 +2,12 @@ package schema
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // drawer is a client that acquires and releases as a driver does on one connection, and raises on another, since the first
@@ -28,7 +30,15 @@ func (d *drawer) connect(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return retried(ctx, func() error {
+	return d.look(ctx)
+}
+
+// look gives back what a statement that failed may have locked, and reads the numbering.
+func (d *drawer) look(ctx context.Context) error {
+	if _, err := d.conn.Exec(ctx, "select pg_advisory_unlock_all()"); err != nil {
+		return err
+	}
+	return retried(ctx, func() (err error) {
 		d.numbering, err = numberSpan(ctx, d.conn, d.w.span)
 		return err
 	})
@@ -58,7 +68,12 @@ func (d *drawer) run(stop <-chan struct{}) error {
 			return nil
 		default:
 		}
-		if err := d.lease(ctx); err != nil {
+		err := d.lease(ctx)
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Severity == "ERROR" { // the sequence may be another one
+			err = d.look(ctx)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -16,6 +16,12 @@ func TestScenariosSeeMutants(t *testing.T) {
 		mutant
 	}{
 		{"the stamp is not compared", restoredData, false, mutant{replace: []string{" and i.xmin = i.stamp", ""}}},
+		{"sessions do not learn of a restore", restoredDataLive, false, mutant{replace: []string{
+			"if current_setting('tenure.changing', true) = 'true' then", "if true then",
+		}}},
+		{"sessions do not learn that the ceiling is gone", ceilingEmptied, true, mutant{replace: []string{
+			"if current_setting('tenure.changing', true) = 'true' then", "if true then",
+		}}},
 		{"the sequence is not compared", madeAnew, false, mutant{replace: []string{"i.grants = g.oid and ", ""}}},
 		{"the opening does not wait for a restore", restoredMeanwhile, false, mutant{replace: []string{
 			"to_regclass('tenure.ceiling_one_row') is null", "false",

@@ -47,7 +47,7 @@ func initAboveWhatIsDrawn(w *world) error {
 			return err
 		}
 		above := w.draw().Number + 1
-		w.server.SQL(w.t, w.database, fmt.Sprintf("update tenure.ceiling set high = %d", above)) // or that is the floor
+		w.server.SQL(w.t, w.database, fmt.Sprintf("begin; set local tenure.changing = true; update tenure.ceiling set high = %d; commit", above)) // or that is the floor
 		if err := retried(w.t.Context(), func() error { return InitAbove(w.t.Context(), conn, above) }); err != nil {
 			return errors.Join(err, c.disperse())
 		}

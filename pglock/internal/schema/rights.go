@@ -38,7 +38,7 @@ func rights() []right {
 
 // withheld names what no role gets by Grants: what functions do with their owner's rights, and what is for administrators.
 func withheld() []string {
-	return []string{"incarnation", "begin_change", "last_drawn", "write_incarnation", "init_above"}
+	return []string{"incarnation", "disturbed", "begin_change", "last_drawn", "write_incarnation", "init_above"}
 }
 
 // Grants gives the statements that let a role lock, inspect and write its fences, and no more: it can neither change the

@@ -3,8 +3,10 @@ package schema
 import (
 	"errors"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenurelock/tenure/internal/servers"
 )
@@ -98,20 +100,51 @@ func restored(w *world) error {
 	return w.crowd(400)
 }
 
-// restoredData puts the rows of a dump back into the schema, which has gone on since. It sets the sequence back, too, which
-// only those who come later can know.
+// restoredData puts the rows of a dump back into the schema, which has gone on since, and keeps triggers from noticing. It sets
+// the sequence back, too, which only those who come later can know.
 func restoredData(w *world) error {
 	if err := w.crowd(200); err != nil {
 		return err
 	}
-	dump := w.server.Dump(w.t, w.database, "--data-only", "--schema=tenure")
+	dump := w.server.Dump(w.t, w.database, "--data-only", "--disable-triggers", "--schema=tenure")
 	if err := w.crowd(200); err != nil {
 		return err
 	}
-	w.server.SQL(w.t, w.database, `do $$ begin execute (select 'truncate ' || string_agg(oid::regclass::text, ', ')
+	w.server.SQL(w.t, w.database, `set session_replication_role = replica; do $$ begin execute (select 'truncate ' || string_agg(oid::regclass::text, ', ')
 		from pg_class where relnamespace = 'tenure'::regnamespace and relkind = 'r'); end $$`)
 	w.server.Restore(w.t, w.database, dump)
 	return w.crowd(400)
+}
+
+// restoredDataLive does so in one transaction, under clients that draw.
+func restoredDataLive(w *world) error {
+	if err := w.crowd(200); err != nil {
+		return err
+	}
+	dump := w.server.Dump(w.t, w.database, "--data-only", "--schema=tenure")
+	c, err := w.gather(w.clients)
+	if err != nil {
+		return err
+	}
+	if err := c.draws(300); err != nil {
+		return err
+	}
+	tables := w.server.SQL(w.t, w.database, `select string_agg(oid::regclass::text, ', ') from pg_class
+		where relnamespace = 'tenure'::regnamespace and relkind = 'r'`)
+	w.server.Restore(w.t, w.database, slices.Concat([]byte("begin; truncate "+tables+";\n"), dump, []byte("\ncommit;\n")))
+	return errors.Join(c.draws(800), c.disperse(), w.check())
+}
+
+// ceilingEmptied has somebody delete the ceiling under clients that draw, and then kills the server.
+func ceilingEmptied(w *world) error {
+	return struck(func(w *world) error {
+		w.server.SQL(w.t, w.database, "delete from tenure.ceiling")
+		n := w.len()
+		for end := time.Now().Add(patience); w.len() < n+200 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+		return errors.Join(w.server.Kill(), w.server.Start())
+	})(w)
 }
 
 // madeAnew has somebody drop the sequence and make it again.

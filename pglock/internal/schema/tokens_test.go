@@ -22,6 +22,7 @@ func TestTokens(t *testing.T) {
 			{"H42 of the server", killed},
 			{"H42 of a backend", backendKilled},
 			{"H42 right after an opening", opened},
+			{"H42 the ceiling is emptied before", ceilingEmptied},
 			{"H42 the ceiling is passed", ceilingPassed},
 		}},
 		{"stop", true, []step{
@@ -37,6 +38,7 @@ func TestTokens(t *testing.T) {
 			{"an opening behind another", openedBehind},
 			{"H77 a dump into the running server", restored},
 			{"H77 the data of a dump alone", restoredData},
+			{"H77 the data of a dump alone, under clients", restoredDataLive},
 			{"a sequence made anew", madeAnew},
 			{"H77 between the steps of a restore", restoredMeanwhile},
 			{"create database from a template", fromTemplate},

@@ -124,6 +124,7 @@ func TestRenumberedWait(t *testing.T) {
 // lower has the ceiling stand so far above what was drawn, as if almost all of the span had been used.
 func lower(v *view, left int) {
 	v.do("begin; alter sequence tenure.grants owned by none")
+	v.do("set tenure.changing = true")
 	v.count("with c as (update tenure.ceiling set high = (select last_value + $1 from tenure.grants) returning 1) select count(*) from c", left)
 	v.do("commit")
 }

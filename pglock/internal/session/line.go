@@ -55,8 +55,9 @@ type line struct {
 	flying   []*ask // what the owner has sent, and is not answered
 
 	// These are the turn's.
-	x    exchange
-	keys map[lock]int // what the session has, and how often
+	x     exchange
+	keys  map[lock]int // what the session has, and how often
+	drawn int64        // the highest number that was drawn here
 
 	sequence atomic.Uint32 // what grants are numbered from; zero: that is not known yet
 	high     atomic.Int64  // the ceiling of their numbers, as committed
@@ -264,9 +265,14 @@ func (l *line) complete() (doubt error) {
 	l.lastMu.Lock()
 	l.last = l.x.sent
 	l.lastMu.Unlock()
+	before := l.drawn
 	l.s.mu.Lock()
 	for _, a := range l.x.asks {
-		if err := l.count(a); err != nil {
+		err := l.count(a)
+		if err == nil {
+			err = l.rises(a, before)
+		}
+		if err != nil {
 			doubt, a.err = err, err
 		}
 		l.settled(a)
@@ -310,6 +316,19 @@ func (l *line) count(a *ask) error {
 			delete(l.keys, a.lock)
 		}
 	}
+	return nil
+}
+
+// rises notes a number that was drawn, which must be above all that were drawn before its exchange.
+func (l *line) rises(a *ask, before int64) error {
+	if a.err != nil || a.number <= 0 || a.verb == toBeat || a.verb == toQuery {
+		return nil
+	}
+	if a.number <= before {
+		return &wire.BrokenError{Err: fmt.Errorf("closed: a grant was numbered %d after one was numbered %d: somebody has set the "+
+			"sequence tenure.grants back, and tokens may repeat until tenure init --above", a.number, before)}
+	}
+	l.drawn = max(l.drawn, a.number)
 	return nil
 }
 

@@ -164,7 +164,7 @@ func (l *line) listen() error {
 		by = time.Now().Add(max(0, due.Sub(driver.Now())))
 	}
 	err := l.link.Idle(by)
-	parking.watch(l)
+	defer parking.watch(l) // when it is not parked any more
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.parked = false

@@ -80,7 +80,7 @@ func (l *line) tick() bool {
 	}
 	l.busy, l.handed = true, true
 	l.nudge()
-	return true
+	return false // until it is parked: somebody may queue before its owner looks
 }
 
 // rouse has callers that have waited for two ticks look up.

@@ -42,6 +42,7 @@ begin
             using errcode = 'TN002',
                   hint = 'Locks are granted again when the restore has ended.';
     end if;
+    perform set_config('tenure.changing', 'true', true); -- so that disturbed() knows who it is
     -- Whoever reads what this transaction writes hands it out as durable.
     if current_setting('synchronous_commit') = 'off' then
         perform set_config('synchronous_commit', 'local', true);
@@ -171,6 +172,38 @@ begin
 end
 $$;
 
-revoke all on function tenure.begin_change(), tenure.last_drawn(), tenure.numbering(), tenure.write_incarnation(bigint, bigint),
+-- Makes the sequence anew when something else than the functions above has changed what sessions know of it, such as a restore
+-- of the data alone. They do not look again until the server refuses them the old one.
+create function tenure.disturbed() returns trigger
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    last   bigint;
+    rights text;
+begin
+    if current_setting('tenure.changing', true) = 'true' then
+        return null;
+    end if;
+    perform set_config('tenure.changing', 'true', true);
+    alter sequence tenure.grants owned by none; -- nobody draws from here on
+    last := tenure.last_drawn();
+    select string_agg(format('grant %s on sequence tenure.grants to %s;', a.privilege_type,
+                             case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end), ' ')
+      into rights
+      from pg_class c, aclexplode(c.relacl) a
+     where c.oid = 'tenure.grants'::regclass;
+    drop sequence tenure.grants;
+    execute format('create unlogged sequence tenure.grants as bigint start with %s cache 1 no cycle;', last + 1) || coalesce(rights, '');
+    return null;
+end
+$$;
+
+create trigger disturbed after insert or update or delete or truncate on tenure.ceiling
+    for each statement execute function tenure.disturbed();
+create trigger disturbed after insert or update or delete or truncate on tenure.incarnation
+    for each statement execute function tenure.disturbed();
+
+revoke all on function tenure.disturbed(), tenure.begin_change(), tenure.last_drawn(), tenure.numbering(), tenure.write_incarnation(bigint, bigint),
     tenure.open_incarnation(bigint), tenure.raise_ceiling(bigint), tenure.init_above(bigint, bigint)
   from public;
