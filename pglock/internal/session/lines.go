@@ -153,10 +153,10 @@ func (s *Store) setUp(ctx context.Context, conn connect.Conn, extra bool) (b bac
 			return b, n, err
 		}
 	}
-	if n, err = schema.Look(ctx, conn.Conn); err != nil {
+	if err := s.settle(ctx, conn, b.name, extra); err != nil {
 		return b, n, err
 	}
-	if err := s.settle(ctx, conn, b.name, extra); err != nil {
+	if n, err = schema.Look(ctx, conn.Conn); err != nil {
 		return b, n, err
 	}
 	return b, n, prepare(ctx, conn.Conn, extra)
