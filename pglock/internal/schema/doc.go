@@ -18,8 +18,8 @@
 //
 // The statements do not look whether the incarnation is valid: each connection does so once, before its first lock. What
 // ends an incarnation ends the connections too (a crash, a restart, a promotion), or gives the sequence another oid, by which
-// the statements know it (a dump restored into the running server). That the ceiling was committed is known from then too;
-// it only rises.
+// the statements know it (a dump restored into the running server; triggers on both tables make the sequence anew when
+// something else than these functions changes them). That the ceiling was committed is known from then too; it only rises.
 //
 // # Protocol
 //
