@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tenurelock/tenure/internal/servers"
 )
@@ -135,16 +134,24 @@ func restoredDataLive(w *world) error {
 	return errors.Join(c.draws(800), c.disperse(), w.check())
 }
 
-// ceilingEmptied has somebody delete the ceiling under clients that draw, and then kills the server.
+// ceilingEmptied has somebody delete the ceiling under clients that draw on, and then kills the server.
 func ceilingEmptied(w *world) error {
-	return struck(func(w *world) error {
-		w.server.SQL(w.t, w.database, "delete from tenure.ceiling")
-		n := w.len()
-		for end := time.Now().Add(patience); w.len() < n+200 && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
-		}
-		return errors.Join(w.server.Kill(), w.server.Start())
-	})(w)
+	c, err := w.gather(w.clients)
+	if err != nil {
+		return err
+	}
+	if err := c.draws(200); err != nil {
+		return err
+	}
+	w.server.SQL(w.t, w.database, "delete from tenure.ceiling")
+	if err := c.draws(w.len() - c.before + 200); err != nil {
+		return err
+	}
+	if err := errors.Join(w.server.Kill(), w.server.Start()); err != nil {
+		return errors.Join(err, c.disperse())
+	}
+	_ = c.disperse() // of the lost connection
+	return errors.Join(w.check(), w.crowd(200))
 }
 
 // madeAnew has somebody drop the sequence and make it again.
