@@ -18,11 +18,7 @@ import (
 const (
 	// parkAfter is how long a line is unused before its owner listens for the server's farewell.
 	parkAfter = 10 * time.Millisecond
-	// quantum is about how long a caller that has the turn reads before it leaves the reading to the owner, so that it returns
-	// soon after its context ends. On an extra line it is moment: the caller may wait in the server, where most waits are as
-	// short. Those that are longer go to the expense of being interrupted by their context, and read on for waitQuantum each time.
-	quantum     = 8 * time.Millisecond
-	moment      = 20 * time.Millisecond
+	// waitQuantum is how long a wait that is interrupted by its context reads at a time.
 	waitQuantum = time.Second
 	// batch is the most that one exchange carries: its bytes, and those of the answer, fit into the sockets' buffers.
 	batch = 500
@@ -49,6 +45,8 @@ type line struct {
 	busy     bool // somebody has the turn
 	handed   bool // it is the owner's to take
 	parked   bool // the owner has it, and listens
+	inline   bool // a caller has it, and reads
+	reads    int  // ticks that it has read for
 	quitting bool
 	broken   error
 	queue    []*ask
@@ -114,7 +112,7 @@ func (l *line) do(ctx context.Context, a *ask) error {
 		l.mu.Unlock()
 		return l.await(ctx, a)
 	}
-	l.busy = true
+	l.busy, l.inline, l.reads = true, true, 0
 	l.mu.Unlock()
 	a.inline = true
 	one := [1]*ask{a}
@@ -169,16 +167,14 @@ func (l *line) read(ctx context.Context, a *ask) bool {
 	return true
 }
 
+// readInline reads until the parker interrupts it, so that a caller returns soon after its context ends, without a deadline
+// of its own: those would keep a busy process's scheduler from its work. A wait that is not over by then goes to the expense
+// of being interrupted by its context, and reads on.
 func (l *line) readInline(ctx context.Context, a *ask) error {
-	length := quantum
-	if l.extra {
-		length = min(moment, l.s.ttl/32)
-	}
-	err := l.link.Collect(&l.x, l.x.sent.Time().Add(length), length/2)
+	err := l.link.Collect(&l.x, time.Time{}, 0)
 	if a.verb != toWait || !errors.Is(err, wire.ErrInterrupted) {
 		return err
 	}
-	// Most waits have ended by now, sooner than it takes to have a context interrupt them.
 	stop := context.AfterFunc(ctx, l.link.Interrupt)
 	defer stop()
 	for errors.Is(err, wire.ErrInterrupted) && ctx.Err() == nil && l.s.context.Err() == nil {
@@ -243,6 +239,7 @@ func (l *line) await(ctx context.Context, a *ask) error {
 func (l *line) pass(unfinished bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.inline = false
 	if unfinished || len(l.queue) > 0 || l.quitting {
 		l.handed = true
 		l.nudge()
@@ -375,7 +372,7 @@ func (l *line) breaks(cause error) {
 	l.mu.Lock()
 	l.broken = cause
 	queue := l.queue
-	l.queue, l.flying = nil, nil
+	l.queue, l.flying, l.inline = nil, nil, false
 	l.mu.Unlock()
 	l.shut()
 	l.s.broke(l, cause)

@@ -210,20 +210,27 @@ func (s *Store) loosen(l *line) {
 	l.freed = driver.Now()
 	if l.retiring == nil {
 		l.retiring = time.AfterFunc(s.keepExtra(), func() { s.retire(l) })
-	} else {
-		l.retiring.Reset(s.keepExtra())
 	}
 }
 
 func (s *Store) keepExtra() time.Duration { return min(s.ttl/2, 10*time.Second) }
 
-// retire closes an extra line that has not been used for a while.
+// retire closes an extra line that has not been used for a while, or looks again later: a line is in use too often to set a
+// timer each time.
 func (s *Store) retire(l *line) {
 	s.mu.Lock()
 	_, ours := s.extras[l]
-	free := ours && l.uses == 0 && driver.Now().Sub(l.freed) >= s.keepExtra() && !s.closed
-	if free {
+	ours = ours && !s.closed
+	left := s.keepExtra()
+	if l.uses == 0 {
+		left -= driver.Now().Sub(l.freed)
+	}
+	free := ours && left <= 0
+	switch {
+	case free:
 		delete(s.extras, l)
+	case ours:
+		l.retiring.Reset(left)
 	}
 	s.mu.Unlock()
 	if free {

@@ -19,6 +19,9 @@ type parker struct {
 	ticks    bool // a timer is set, or goes off
 }
 
+// longTicks is after how many ticks a caller that waits for an answer looks up.
+const longTicks = 2
+
 var parking = parker{lines: make(map[*line]struct{}), watchers: make(map[*watcher]struct{})}
 
 // watch looks at a line until it is parked, or broken.
@@ -72,6 +75,11 @@ func (l *line) tick() bool {
 	defer l.mu.Unlock()
 	l.rouse(l.queue)
 	l.rouse(l.flying)
+	if l.inline {
+		if l.reads++; l.reads == longTicks {
+			l.link.Interrupt()
+		}
+	}
 	switch {
 	case l.broken != nil || l.parked:
 		return true
@@ -83,10 +91,10 @@ func (l *line) tick() bool {
 	return false // until it is parked: somebody may queue before its owner looks
 }
 
-// rouse has callers that have waited for two ticks look up.
+// rouse has callers that have waited for long enough look up.
 func (l *line) rouse(asks []*ask) {
 	for _, a := range asks {
-		if a.waited++; a.waited == 2 {
+		if a.waited++; a.waited == longTicks {
 			a.done <- false
 		}
 	}
