@@ -23,6 +23,7 @@ type exchange struct {
 	sent   driver.Instant
 	had    int    // how many locks the session had when it was sent
 	grants uint32 // the sequence to number from
+	unlock uint32 // the function that unlocks, where it may be called by its oid; or zero
 	params []byte // room for what is sent
 	arrays [2][]int64
 }
@@ -84,9 +85,13 @@ func (x *exchange) compose(link *wire.Link, alike []*ask) {
 	case v == toBeat:
 		x.add(link, "beat", v, alike)
 	case (v == toLock || v == toUnlock) && len(alike) == 1 && first.lock.form == 0:
-		if v == toLock {
+		switch {
+		case v == toLock:
 			x.add(link, "lock", v, alike, x.int8(first.lock.bits), x.sequence())
-		} else {
+		case len(x.asks) == 1 && x.unlock != 0:
+			link.Call(x.unlock, x.int8(first.lock.bits))
+			x.parts = append(x.parts, part{verb: v, asks: alike, group: x.groups})
+		default:
 			x.add(link, "unlock", v, alike, x.int8(first.lock.bits))
 		}
 	case v == toLock || v == toUnlock:

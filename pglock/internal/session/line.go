@@ -68,8 +68,9 @@ type line struct {
 // backend is a session at the server. A process id is used again, and behind a pooler even with the same start, for another
 // client; the application name, in which each line has a number of its own, is nobody else's.
 type backend struct {
-	pid  int64
-	name string // its application name
+	pid    int64
+	name   string // its application name
+	unlock uint32 // the oid of pg_advisory_unlock(bigint), to be called; zero: behind a pooler, which may know of no calls
 }
 
 // params tells a backend from all others, for ghost.sql and cancel.sql.
@@ -81,6 +82,7 @@ func (s *Store) adopt(link *wire.Link, socket net.Conn, b backend, n schema.Numb
 		s: s, link: link, socket: socket, backend: b, extra: extra,
 		wake: make(chan struct{}, 1), gone: make(chan struct{}), keys: make(map[lock]int), last: driver.Now(),
 	}
+	l.x.unlock = b.unlock
 	l.numbered(n)
 	s.running.Add(1)
 	go l.own() // should it break at once, that is noticed after mu has been let go

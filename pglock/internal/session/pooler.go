@@ -28,7 +28,7 @@ var inBinary = []int16{1}
 // identify finds out which backend a new connection speaks to, and refuses one that a pooler stands for: the process id in
 // the connection's key data is then the pooler's invention, or missing.
 func (s *Store) identify(ctx context.Context, conn connect.Conn) (b backend, err error) {
-	const who = "select pid from pg_stat_activity where pid = pg_backend_pid()"
+	const who = "select pid, 'pg_catalog.pg_advisory_unlock(bigint)'::regprocedure::oid from pg_stat_activity where pid = pg_backend_pid()"
 	result := conn.PgConn().ExecParams(ctx, who, nil, nil, nil, inBinary).Read()
 	if result.Err != nil {
 		return b, result.Err
@@ -37,6 +37,9 @@ func (s *Store) identify(ctx context.Context, conn connect.Conn) (b backend, err
 		return b, s.poolerError("the server does not list the session that it answered in")
 	}
 	b.pid = wire.ParseInt(result.Rows[0][0])
+	if oid := result.Rows[0][1]; !s.opts.Pooler && len(oid) == 4 {
+		b.unlock = binary.BigEndian.Uint32(oid)
+	}
 	b.name = applicationName(s.ttl, s.info.Session, s.opened.Add(1))
 	if told := int64(conn.PgConn().PID()); told != b.pid && !s.opts.Pooler {
 		if told == 0 {

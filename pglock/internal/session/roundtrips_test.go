@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,4 +85,20 @@ func TestAllocations(t *testing.T) {
 	renewals := []driver.Renewal{{Ref: s.take(t, "y").req.Ref}}
 	n = testing.AllocsPerRun(100, func() { s.Renew(t.Context(), renewals) })
 	t.Logf("%v allocations for a renewal", n)
+}
+
+// TestUnlockIsCalled: a lone unlock is a call of the function, for which the server plans nothing; unless a pooler is in
+// between, which may know of statements only. pg_stat_activity shows statements, and no calls.
+func TestUnlockIsCalled(t *testing.T) {
+	t.Parallel()
+	url := server.Database(t)
+	for pooler, want := range map[bool]string{false: "pg_try_advisory_lock", true: "pg_advisory_unlock"} {
+		s := start(t, url, long, func(o *Options) { o.Pooler = pooler })
+		s.take(t, "called").releases()
+		var last string
+		err := look(t, url).conn.QueryRow(t.Context(), "select query from pg_stat_activity where pid = $1", s.theMainLine(t).backend.pid).Scan(&last)
+		if err != nil || !strings.Contains(last, want) {
+			t.Errorf("pooler %v: the last statement is %q, %v", pooler, last, err)
+		}
+	}
 }

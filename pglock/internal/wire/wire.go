@@ -58,6 +58,9 @@ type Link struct {
 	patience time.Time // the read deadline that is set; zero: none
 	out      []byte    // what is to be sent; the frontend would allocate a new one after each large message
 
+	call  pgproto3.FunctionCall // kept, as is value: a new one would be allocated each time
+	value [1][]byte
+
 	uncomposed error // what could not be encoded
 
 	interrupted atomic.Bool
@@ -65,7 +68,7 @@ type Link struct {
 	// The exchange that is under way.
 	pending int   // statements sent
 	at      int   // the one whose answer is being read
-	cuts    []int // how many statements come before each Sync
+	cuts    []int // how many statements come before each end of a transaction
 	synced  int   // how many of them have been answered
 }
 
@@ -97,6 +100,19 @@ func (l *Link) Add(statement string, params ...[]byte) {
 	l.pending++
 }
 
+// Call puts a call of a function into the exchange, by its oid: a transaction of its own. The server plans nothing, and runs
+// no executor, for a call; that is a good part of what a short statement costs it. The value comes as a row.
+func (l *Link) Call(function uint32, arg []byte) {
+	l.Cut()
+	l.call.Function, l.call.Arguments = function, append(l.call.Arguments[:0], arg)
+	l.call.ArgFormatCodes, l.call.ResultFormatCode = callBinary, pgx.BinaryFormatCode
+	l.compose(&l.call)
+	l.pending++
+	l.cuts = append(l.cuts, l.pending) // the server answers it as it answers a Sync
+}
+
+var callBinary = []uint16{pgx.BinaryFormatCode}
+
 // compose adds a message to what will be sent. One that is too long for the protocol breaks the link when it is.
 func (l *Link) compose(message pgproto3.FrontendMessage) {
 	out, err := message.Encode(l.out)
@@ -109,6 +125,9 @@ func (l *Link) compose(message pgproto3.FrontendMessage) {
 
 // Cut ends a transaction in the middle of the exchange: what is added after it does not suffer from an error before it.
 func (l *Link) Cut() {
+	if n := len(l.cuts); l.pending == 0 || n > 0 && l.cuts[n-1] == l.pending {
+		return
+	}
 	l.compose(&pgproto3.Sync{})
 	l.cuts = append(l.cuts, l.pending)
 }
@@ -155,6 +174,11 @@ func (l *Link) Collect(h Handler, by time.Time, slack time.Duration) error {
 		switch m := message.(type) {
 		case *pgproto3.DataRow:
 			h.Row(l.at, m.Values)
+		case *pgproto3.FunctionCallResponse:
+			l.value[0] = m.Result
+			h.Row(l.at, l.value[:])
+			h.Done(l.at)
+			l.at++
 		case *pgproto3.CommandComplete:
 			h.Done(l.at)
 			l.at++
