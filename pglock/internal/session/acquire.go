@@ -18,11 +18,19 @@ func (s *Store) Acquire(ctx context.Context, req *driver.Request) (driver.Grant,
 	if req.Terms.TTL != s.ttl {
 		return driver.Grant{}, lasting(fmt.Errorf("a TTL of %v; this session's is %v, since it is the session's idle timeout", req.Terms.TTL, s.ttl))
 	}
-	c, err := s.enter(req)
+	remembers := req.OncePer > 0 || req.Gap > 0
+	wanted, err := lockOf(req.Key, req.Mode)
+	if err != nil {
+		return driver.Grant{}, lasting(err)
+	}
+	var at *line
+	if !req.Wait && !remembers && len(req.Slots) == 0 {
+		at = s.askable()
+	}
+	c, err := s.enter(req, at)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	remembers := req.OncePer > 0 || req.Gap > 0
 	if remembers {
 		if err := s.tooEarly(ctx, req); err != nil {
 			s.drop(c)
@@ -33,7 +41,7 @@ func (s *Store) Acquire(ctx context.Context, req *driver.Request) (driver.Grant,
 	if len(req.Slots) > 0 {
 		grant, err = s.acquireSlot(ctx, c, req)
 	} else {
-		grant, err = s.acquireName(ctx, c, req)
+		grant, err = s.acquireName(ctx, c, req, wanted, at)
 	}
 	if err == nil && remembers {
 		err = s.remember(ctx, c, req)
@@ -46,11 +54,7 @@ func (s *Store) Acquire(ctx context.Context, req *driver.Request) (driver.Grant,
 }
 
 // acquireName asks for the name itself.
-func (s *Store) acquireName(ctx context.Context, c *claim, req *driver.Request) (driver.Grant, error) {
-	wanted, err := lockOf(req.Key, req.Mode)
-	if err != nil {
-		return driver.Grant{}, lasting(err)
-	}
+func (s *Store) acquireName(ctx context.Context, c *claim, req *driver.Request, wanted lock, at *line) (driver.Grant, error) {
 	s.names.note(wanted, req.Name)
 	if req.Wait {
 		if refusal := s.foundBusy(wanted); refusal != nil {
@@ -62,7 +66,7 @@ func (s *Store) acquireName(ctx context.Context, c *claim, req *driver.Request) 
 	}
 	a := newAsk(toLock)
 	a.claim, a.lock = c, wanted
-	if err := s.try(ctx, c, a); err != nil {
+	if err := s.try(ctx, c, a, at); err != nil {
 		return driver.Grant{}, err
 	}
 	defer a.free()
@@ -112,18 +116,34 @@ func (s *Store) waitAfter(ctx context.Context, c *claim, wanted lock, refusal *d
 	return grant, err
 }
 
-// try asks the main line. After an error the ask is not the caller's any more.
-func (s *Store) try(ctx context.Context, c *claim, a *ask) error {
-	for again := false; ; again = true {
-		l, err := s.mainLine(ctx)
-		if err == nil {
-			err = s.tokens.number(ctx, l)
+// askable is the main line if it can be asked as it is, or nil.
+func (s *Store) askable() *line {
+	if l := s.ready.Load(); l != nil && l.sequence.Load() != 0 {
+		return l
+	}
+	return nil
+}
+
+// try asks the main line; at first the one that the claim was entered with, if it was. After an error the ask is not the caller's
+// any more.
+func (s *Store) try(ctx context.Context, c *claim, a *ask, at *line) error {
+	for again := false; ; again, at = true, nil {
+		l, err := at, error(nil)
+		if l == nil {
+			if l, err = s.mainLine(ctx); err == nil {
+				err = s.tokens.number(ctx, l)
+			}
 		}
 		if err != nil {
 			a.free()
 			return err
 		}
-		switch err := s.submit(ctx, l, c, a); {
+		if at == nil {
+			err = s.submit(ctx, l, c, a)
+		} else {
+			err = s.asks(ctx, l, c, a)
+		}
+		switch {
 		case err != nil:
 			return err
 		case a.err == nil:
@@ -156,6 +176,11 @@ func (s *Store) submit(ctx context.Context, l *line, c *claim, a *ask) error {
 	}
 	c.line, c.asked = l, true
 	s.mu.Unlock()
+	return s.asks(ctx, l, c, a)
+}
+
+// asks sends an ask of a claim that has the line.
+func (s *Store) asks(ctx context.Context, l *line, c *claim, a *ask) error {
 	err := l.do(ctx, a)
 	switch {
 	case err == nil:

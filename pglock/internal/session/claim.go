@@ -38,9 +38,10 @@ const (
 	gone
 )
 
-// enter makes a claim of a request.
-func (s *Store) enter(req *driver.Request) (*claim, error) {
-	c := &claim{ref: req.Ref, watch: req.Watch, holder: req.Holder}
+// enter makes a claim of a request. One that asks at once may have the line that it will ask, which spares it another turn at mu:
+// the caller then asks that line, whatever has happened to it.
+func (s *Store) enter(req *driver.Request, at *line) (*claim, error) {
+	c := &claim{ref: req.Ref, watch: req.Watch, holder: req.Holder, line: at, asked: at != nil}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

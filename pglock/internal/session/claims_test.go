@@ -15,7 +15,7 @@ func TestLeftClaims(t *testing.T) {
 	enter := func() (*caller, *claim) {
 		t.Helper()
 		by := s.caller(t, "x")
-		c, err := s.enter(&by.req)
+		c, err := s.enter(&by.req, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,12 +26,14 @@ type exchange struct {
 	unlock uint32 // the function that unlocks, where it may be called by its oid; or zero
 	params []byte // room for what is sent
 	arrays [2][]int64
+	by     [toQuery + 1][]*ask // asks by their verbs; parts share it
 }
 
 // part is one statement of an exchange.
 type part struct {
 	verb  verb
-	asks  []*ask // in the order of the statement's rows
+	asks  []*ask // in the order of the statement's rows, unless those tell their places
+	rows  int    // that have come
 	group int    // parts of one group share a transaction
 	done  bool
 	err   error
@@ -59,7 +61,10 @@ func (x *exchange) send(link *wire.Link, batch []*ask) error {
 // sort puts what is alike together: heartbeats come first, since they count what the session has before the exchange, then
 // what gives locks back, then what takes them. Other statements have transactions of their own.
 func (x *exchange) sort(link *wire.Link) {
-	var by [toQuery + 1][]*ask
+	by := &x.by
+	for v := range by {
+		by[v] = by[v][:0]
+	}
 	for _, a := range x.asks {
 		by[a.verb] = append(by[a.verb], a)
 	}
@@ -95,28 +100,38 @@ func (x *exchange) compose(link *wire.Link, alike []*ask) {
 			x.add(link, "unlock", v, alike, x.int8(first.lock.bits))
 		}
 	case v == toLock || v == toUnlock:
-		keys, forms := x.arrays[0][:0], x.arrays[1][:0]
-		statement := "unlock_many"
-		if v == toLock {
-			statement = "lock_many"
-		}
-		for _, a := range alike {
-			form := a.lock.form
-			if a.again {
-				statement, form = "lock_again", form|again
-			}
-			keys, forms = append(keys, a.lock.bits), append(forms, form)
-		}
-		x.arrays = [2][]int64{keys, forms}
-		if v == toLock {
-			x.add(link, statement, v, alike, x.int8s(keys), x.int8s(forms), x.sequence())
-		} else {
-			x.add(link, statement, v, alike, x.int8s(keys), x.int8s(forms))
-		}
+		x.many(link, v, alike)
 	default:
 		for i := range alike {
 			x.single(link, alike[i:i+1])
 		}
+	}
+}
+
+// many adds asks for locks, or unlocks, in one statement: a simpler one where all are plain.
+func (x *exchange) many(link *wire.Link, v verb, alike []*ask) {
+	keys, forms := x.arrays[0][:0], x.arrays[1][:0]
+	plain, held := true, false
+	for _, a := range alike {
+		form := a.lock.form
+		if a.again {
+			held, form = true, form|again
+		}
+		plain = plain && form == 0
+		keys, forms = append(keys, a.lock.bits), append(forms, form)
+	}
+	x.arrays = [2][]int64{keys, forms}
+	switch {
+	case v == toLock && plain:
+		x.add(link, "lock_plain", v, alike, x.int8s(keys), x.sequence())
+	case v == toLock && held:
+		x.add(link, "lock_again", v, alike, x.int8s(keys), x.int8s(forms), x.sequence())
+	case v == toLock:
+		x.add(link, "lock_many", v, alike, x.int8s(keys), x.int8s(forms), x.sequence())
+	case plain:
+		x.add(link, "unlock_plain", v, alike, x.int8s(keys))
+	default:
+		x.add(link, "unlock_many", v, alike, x.int8s(keys), x.int8s(forms))
 	}
 }
 
@@ -168,7 +183,8 @@ func (x *exchange) int8s(v []int64) []byte {
 // Row takes one row of an answer.
 func (x *exchange) Row(statement int, values [][]byte) {
 	p := &x.parts[statement]
-	a := p.asks[0]
+	a := p.asks[min(p.rows, len(p.asks)-1)]
+	p.rows++
 	switch {
 	case p.verb == toQuery:
 		if a.row != nil {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenurelock/tenure/pglock/internal/wire"
@@ -10,9 +11,11 @@ import (
 // names notes which names stand behind keys, for the table tenure.name: once for each name and process, with the next
 // heartbeat.
 type names struct {
+	noted atomic.Pointer[sync.Map] // by name; looked at by every acquisition
+
 	mu      sync.Mutex
 	since   time.Time // when noted was begun
-	noted   map[string]bool
+	count   int       // how many are noted
 	pending []named
 }
 
@@ -33,15 +36,24 @@ func (n *names) note(l lock, name string) {
 	if l.form&pair != 0 {
 		return
 	}
+	if noted := n.noted.Load(); noted != nil {
+		if _, known := noted.Load(name); known {
+			return
+		}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.noted == nil || len(n.noted) >= maxNoted {
-		n.noted, n.since = make(map[string]bool), time.Now()
+	if n.noted.Load() == nil || n.count >= maxNoted {
+		n.since, n.count = time.Now(), 0
+		n.noted.Store(new(sync.Map))
 	}
-	if n.noted[name] || len(n.pending) >= maxPending {
+	if len(n.pending) >= maxPending {
 		return
 	}
-	n.noted[name] = true
+	if _, known := n.noted.Load().LoadOrStore(name, true); known {
+		return
+	}
+	n.count++
 	n.pending = append(n.pending, named{l.bits, name})
 }
 
@@ -49,8 +61,8 @@ func (n *names) note(l lock, name string) {
 func (n *names) refresh() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.noted != nil && time.Since(n.since) > 24*time.Hour {
-		n.noted = nil
+	if n.noted.Load() != nil && time.Since(n.since) > 24*time.Hour {
+		n.noted.Store(nil)
 	}
 }
 

@@ -18,7 +18,7 @@ func (s *Store) acquireSlot(ctx context.Context, c *claim, req *driver.Request) 
 		return driver.Grant{}, err
 	}
 	a := slotAsk(c, slots)
-	if err := s.try(ctx, c, a); err != nil {
+	if err := s.try(ctx, c, a, nil); err != nil {
 		return driver.Grant{}, err
 	}
 	defer a.free()
@@ -97,7 +97,7 @@ func (s *Store) waitForSlot(ctx context.Context, c *claim, req *driver.Request, 
 			return driver.Grant{}, err
 		}
 		a := slotAsk(c, slots)
-		if err := s.try(ctx, c, a); err != nil {
+		if err := s.try(ctx, c, a, nil); err != nil {
 			return driver.Grant{}, err
 		}
 		if a.number > 0 {

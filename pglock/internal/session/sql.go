@@ -40,7 +40,7 @@ func waitingFor(lock string) string {
 
 // mainOnly are the statements that a line does not need which only waits, and holds what it waited for.
 var mainOnly = []string{
-	"lock", "lock_many", "lock_again", "lock_slot", "who", "waiting", "stuck", "stuck_holder", "cancel", "ghost", "last_run",
+	"lock", "lock_many", "lock_plain", "lock_again", "lock_slot", "who", "waiting", "stuck", "stuck_holder", "cancel", "ghost", "last_run",
 	"sweep", "tidy_names",
 }
 
