@@ -17,7 +17,8 @@ func TestServersDieWithUs(t *testing.T) {
 	if os.Getenv("TENURE_DIES") != "" {
 		server := servers.StartPostgres(t, servers.PostgresOptions{})
 		bouncer := servers.StartPgBouncer(t, server, servers.PgBouncerOptions{})
-		fmt.Println(server.PID(), bouncer.PID(), server.Dir(), bouncer.Dir())
+		redis := servers.StartRedis(t, servers.RedisOptions{})
+		fmt.Println(server.PID(), bouncer.PID(), redis.PID(), server.Dir(), bouncer.Dir(), redis.Dir())
 		_, _ = io.Copy(io.Discard, os.Stdin) // until it is killed
 		return
 	}
@@ -30,9 +31,9 @@ func TestServersDieWithUs(t *testing.T) {
 	output, err := dies.StdoutPipe()
 	must(t, err)
 	must(t, dies.Start())
-	var server, bouncer int
-	var folders [2]string
-	_, err = fmt.Fscan(output, &server, &bouncer, &folders[0], &folders[1])
+	var pids [3]int
+	var folders [3]string
+	_, err = fmt.Fscan(output, &pids[0], &pids[1], &pids[2], &folders[0], &folders[1], &folders[2])
 	killed := dies.Process.Kill()
 	_ = dies.Wait()
 	must(t, err)
@@ -42,5 +43,5 @@ func TestServersDieWithUs(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	must(t, servers.UntilGone(ctx, []int{server, bouncer}))
+	must(t, servers.UntilGone(ctx, pids[:]))
 }

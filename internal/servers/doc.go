@@ -9,8 +9,16 @@
 //		if err := server.Start(); err != nil { … }
 //	}
 //
-// A package whose tests share a server starts it with NewPostgres in TestMain, and closes it before it looks for goroutines
-// that were left behind: a running server has one.
+// There are PostgreSQL with standbys, PgBouncer in front of it, and Redis, alone, with replicas, watched by sentinels, and as
+// a cluster:
+//
+//	primary := servers.StartRedis(t, servers.RedisOptions{})
+//	replica := primary.Replica(t, servers.RedisOptions{})
+//	sentinels := servers.StartSentinels(t, primary, 3, servers.SentinelOptions{})
+//	cluster := servers.StartRedisCluster(t, 3, 1)
+//
+// A package whose tests share a server starts it with NewPostgres or OpenRedis in TestMain, and closes it before it looks for
+// goroutines that were left behind: a running server has one.
 //
 // No test skips because a server is missing: it fails and names scripts/install. The parts that differ by server are in
 // files named after it; server.go is what they share.

@@ -1,0 +1,99 @@
+// Package companion names the keys that stand beside a lock's own: in its slot of a Cluster whatever its name, and never those of
+// another lock.
+//
+// A name is used in one of three forms, each with an ending of its own:
+//
+//	a name with a hash tag      a{b}c      a{b}c:tenure:queue
+//	another                     abc        {abc}:tenure1:queue
+//	one that no tag can hold    a}b        {TAG}a}b:tenure2:queue, where TAG is a short word of the name's slot
+//
+// No two locks share a companion: the ending tells the form and the kind, since a kind has no colon; what is in front of it gives
+// the name back in each of the forms. (With one ending for all, the lock {x} would have the companions of the lock x.) And none is
+// a lock's own key, since Check refuses names that have such an ending.
+package companion
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Kind is what a companion is for.
+type Kind string
+
+// The kinds. Those of slots are for the queue that the slots of a group share, beside that of the group's name.
+const (
+	Queue       Kind = "queue"
+	Waiters     Kind = "waiters"
+	Readers     Kind = "readers"
+	Ran         Kind = "ran"
+	State       Kind = "state"
+	SlotQueue   Kind = "slot-queue"
+	SlotWaiters Kind = "slot-waiters"
+	SlotReaders Kind = "slot-readers"
+	SlotRan     Kind = "slot-ran"
+)
+
+var kinds = []Kind{Queue, Waiters, Readers, Ran, State, SlotQueue, SlotWaiters, SlotReaders, SlotRan}
+
+// forms are the endings before the kind.
+const (
+	tagged   = ":tenure:"
+	wrapped  = ":tenure1:"
+	borrowed = ":tenure2:"
+)
+
+// session is how the keys of sessions begin.
+const session = "tenure:suspect:"
+
+// longest is the length of a key at most. Redis would take 512 MB, and keep it nine times.
+const longest = 1024
+
+// Check says why a key cannot be a lock's.
+func Check(key string) error {
+	switch {
+	case key == "":
+		return errors.New("an empty name; Redis would take it, and nobody would find it")
+	case len(key) > longest:
+		return fmt.Errorf("a name of %d bytes; at most %d are possible", len(key), longest)
+	case strings.HasPrefix(key, session):
+		return fmt.Errorf("the name begins with %q, as keys of Tenure's own do; any other beginning is right", session)
+	}
+	at := strings.LastIndexByte(key, ':')
+	if at < 0 || !slices.Contains(kinds, Kind(key[at+1:])) {
+		return nil
+	}
+	for _, form := range []string{tagged, wrapped, borrowed} {
+		if strings.HasSuffix(key[:at+1], form) {
+			return fmt.Errorf("the name ends with %q, as keys of Tenure's own do; any other end is right", form+key[at+1:])
+		}
+	}
+	return nil
+}
+
+// Of names a lock's companion.
+func Of(lock string, kind Kind) string {
+	if _, has := hashTag(lock); has {
+		return lock + tagged + string(kind)
+	}
+	if !strings.Contains(lock, "}") && lock != "" { // then the first "}" after the first "{" is the one that is added
+		return "{" + lock + "}" + wrapped + string(kind)
+	}
+	return "{" + words()[Slot(lock)] + "}" + lock + borrowed + string(kind)
+}
+
+// words has a short hash tag for each slot.
+var words = sync.OnceValue(func() *[Slots]string {
+	var found [Slots]string
+	for n, left := uint64(0), Slots; left > 0; n++ {
+		word := strconv.FormatUint(n, 36)
+		if at := &found[checksum(word)%Slots]; *at == "" {
+			*at = word
+			left--
+		}
+	}
+	return &found
+})

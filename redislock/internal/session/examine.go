@@ -1,0 +1,85 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/tenurelock/tenure/driver"
+)
+
+// ErrEvicts says that the server may drop keys to make room, and held locks are among the first.
+var ErrEvicts = errors.New("the server may evict held locks")
+
+// examine looks whether the server is fit, and what it allows.
+func (s *Store) examine(ctx context.Context) error {
+	info, err := s.client.Do(ctx, s.client.B().Info().Build()).ToString()
+	answer, refused := rueidis.IsRedisErr(err)
+	switch {
+	case refused && strings.HasPrefix(answer.Error(), "NOPERM"):
+		s.opts.Grace = 0 // the scripts could not tell one reign of the server from another
+		s.blind = true
+	case err != nil:
+		return s.fault(0, err)
+	default:
+		if err := s.fit(infoOf(info)); err != nil {
+			return err
+		}
+	}
+	counts := s.client.Do(ctx, s.client.B().PubsubNumsub().Channel("tenure:").Build()).Error()
+	if answer, refused := rueidis.IsRedisErr(counts); refused && strings.HasPrefix(answer.Error(), "NOPERM") {
+		s.opts.Grace = 0 // nor whether anybody listens
+	}
+	if s.opts.Cluster {
+		s.opts.Grace = 0 // a node knows its own subscribers only
+	}
+	return nil
+}
+
+func infoOf(text string) map[string]string {
+	fields := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[key] = value
+		}
+	}
+	return fields
+}
+
+// fit judges what the server says of itself.
+func (s *Store) fit(info map[string]string) error {
+	version := info["redis_version"] // Valkey says 7.2.4 there
+	if !atLeast(version, 6, 2) {
+		return lasting(fmt.Errorf("%s is Redis %s; 6.2 or newer is needed, or Valkey", s.opts.Address, version))
+	}
+	if policy := info["maxmemory_policy"]; policy != "noeviction" && policy != "" && info["maxmemory"] != "0" {
+		return lasting(fmt.Errorf("%s: %w: its maxmemory-policy is %s, under which keys that expire, as locks must, are dropped when memory is "+
+			"full. Set maxmemory-policy noeviction, or use a server of its own for locks", s.opts.Address, ErrEvicts, policy))
+	}
+	if info["role"] == "slave" {
+		return passing(fmt.Errorf("%s is a replica: name its primary, or the Sentinels that know it", s.opts.Address))
+	}
+	return nil
+}
+
+func atLeast(version string, major, minor int) bool {
+	parts := append(strings.Split(version, "."), "", "")
+	a, err := strconv.Atoi(parts[0])
+	b, err2 := strconv.Atoi(parts[1])
+	return err == nil && err2 == nil && (a > major || a == major && b >= minor)
+}
+
+// describe says what the store is and promises.
+func (s *Store) describe() driver.Info {
+	return driver.Info{
+		Kind: "redis", Address: s.opts.Address, Session: driver.NewSession(), TTL: s.opts.TTL,
+		Valid:      func(terms driver.Terms) time.Duration { return s.validOf(terms) },
+		Features:   driver.CanShare | driver.CanSlots | driver.CanRemember,
+		Guarantees: s.guarantees(),
+	}
+}
