@@ -12,6 +12,9 @@
 //	/var/lib/locks, ./locks  a plain path, absolute or beginning with a dot; nothing is decoded
 //	memory:                  the memory of this process (package memlock): it excludes nobody outside
 //	postgres://user@host/db  a PostgreSQL database (package pglock); postgresql:// is the same
+//	redis://host:6379/0      a Redis or Valkey (package redislock); rediss:// is the same over TLS
+//	redis+sentinel://a,b,c/m the primary that Sentinels know as m
+//	redis+cluster://a,b,c    a Redis Cluster
 //
 // A PostgreSQL URL is read as psql and pgx read it: several hosts, sslmode and other settings behind a question mark, PGHOST,
 // PGPASSWORD, ~/.pgpass and the like for what it does not say. Two more settings are Tenure's:
@@ -19,6 +22,9 @@
 //	?tenure_mode=rows        lease rows in place of session locks: for poolers that share sessions, and to bear restarts
 //	?tenure_pooler=session   the address is a pooler that keeps one server session for each client, as PgBouncer does with
 //	                         pool_mode = session; otherwise session locks refuse poolers
+//
+// A Redis URL may say ?tenure_grace=5s, after which silence a crashed holder's lease passes on (0s: at its TTL), and
+// ?tenure_prefix=app: in front of all keys.
 //
 // The TTL of session locks belongs to the session: it is [Options].TTL, and a Locker cannot have another.
 //

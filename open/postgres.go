@@ -33,13 +33,16 @@ func PostgresURL(address string) (*pgx.ConnConfig, pglock.Options, error) {
 	}
 	config, settings, err := pglock.ParseURL(strings.ToLower(scheme)+"://"+rest, pglock.Options{})
 	if file := (*fs.PathError)(nil); err != nil && !errors.As(err, &file) {
-		return nil, settings, wrong("%w", unnamed{err})
+		return nil, settings, wrong("%w", unnamed{err, "pglock: "})
 	}
 	return config, settings, err
 }
 
 // unnamed leaves out which package an error is from: it is beside the point for whoever wrote a URL.
-type unnamed struct{ error }
+type unnamed struct {
+	error
+	name string
+}
 
-func (u unnamed) Error() string { return strings.TrimPrefix(u.error.Error(), "pglock: ") }
+func (u unnamed) Error() string { return strings.TrimPrefix(u.error.Error(), u.name) }
 func (u unnamed) Unwrap() error { return u.error }

@@ -18,13 +18,14 @@ import (
 var ErrURL = errors.New("not a store's URL")
 
 // known is what an error offers.
-const known = "postgres://user@host/database, file:///directory, file:directory, /directory, ./directory or memory:"
+const known = "postgres://user@host/database, redis://host:6379/0, file:///directory, file:directory, /directory, ./directory or memory:"
 
 // elsewhere are the schemes of stores for which this build has no driver.
 var elsewhere = map[string]string{
-	"redis": "Redis", "rediss": "Redis", "redis+sentinel": "Redis", "redis+cluster": "Redis", "valkey": "Redis",
-	"etcd": "etcd", "etcds": "etcd",
+	"redlock": "a quorum of Redis servers", "valkey": "Valkey (write redis)", "etcd": "etcd", "etcds": "etcd",
 }
+
+var redisSchemes = []string{"redis", "rediss", "redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"}
 
 // Options are those of [Store] and [Default]. The zero value is good.
 type Options struct {
@@ -42,6 +43,8 @@ func Store(ctx context.Context, address string, opts Options) (driver.Store, err
 	switch kind {
 	case Postgres:
 		return postgres(ctx, address, opts)
+	case Redis:
+		return redis(ctx, address, opts)
 	case Memory:
 		return memory(address, opts)
 	}
@@ -59,6 +62,7 @@ const (
 	Directory = "directory"
 	Memory    = "memory"
 	Postgres  = "postgres"
+	Redis     = "redis"
 )
 
 // Kind says which kind of store a URL names. It looks at the scheme alone; the error wraps [ErrURL].
@@ -75,6 +79,8 @@ func Kind(address string) (string, error) {
 		return "", wrong("it has no scheme; %s are right", known)
 	case scheme == "postgres", scheme == "postgresql":
 		return Postgres, nil
+	case slices.Contains(redisSchemes, scheme):
+		return Redis, nil
 	case scheme == "file":
 		return Directory, nil
 	case scheme == "memory":

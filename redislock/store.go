@@ -25,9 +25,12 @@ var ErrEvicts = session.ErrEvicts
 //	redis+sentinel://a:26379,b,c/master  the primary that Sentinels know under that name
 //	redis+cluster://a:6379,b,c           a Cluster
 //
+// Two settings of Tenure's may stand in it, where opts leaves them at zero: ?tenure_grace=5s (0s: none) is Options.Grace, and
+// ?tenure_prefix=app: is Options.Prefix. One that can never be right is ErrURL.
+//
 // Errors never repeat a URL, which may hold a password. See New for what holds after success and after failure.
 func Open(ctx context.Context, url string, opts Options) (*Store, error) {
-	to, err := parseURL(url)
+	to, opts, err := parseURL(url, opts)
 	if err != nil {
 		return nil, err
 	}

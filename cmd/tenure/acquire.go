@@ -102,7 +102,7 @@ func (p *performance) enter(ctx context.Context) (a acquired, err error) {
 	if a.locker, err = tenure.New(a.store, p.options()); err != nil {
 		return a, err
 	}
-	if a.kill, err = p.fit(a.locker.Options()); err != nil {
+	if a.kill, err = p.fit(trusted(a.locker.Options(), a.store.Info())); err != nil {
 		return a, err
 	}
 	locker := a.locker
@@ -114,6 +114,12 @@ func (p *performance) enter(ctx context.Context) (a acquired, err error) {
 	}
 	a.lease, err = p.ask(ctx, locker)
 	return a, err
+}
+
+// trusted gives options with the time that a proof is good for in the place of the TTL: a store may rest it on less.
+func trusted(o tenure.Options, info driver.Info) tenure.Options {
+	o.TTL = info.Validity(driver.Terms{TTL: o.TTL, Drift: o.Drift, Margin: o.Margin})
+	return o
 }
 
 func (p *performance) ask(ctx context.Context, locker *tenure.Locker) (*tenure.Lease, error) {

@@ -129,17 +129,21 @@ func (i *initialisation) postgres(ctx context.Context, out io.Writer, named stri
 
 // others is for the stores that make what they need when they are opened.
 func (i *initialisation) others(out io.Writer, kind string, above tenure.Token) error {
-	what := map[string]string{open.Directory: "a directory", open.Memory: "memory"}[kind]
+	what := map[string]string{open.Directory: "a directory", open.Memory: "memory", open.Redis: "Redis"}[kind]
+	clock := "this machine's"
+	if kind == open.Redis {
+		clock = "the server's"
+	}
 	switch {
 	case i.print:
 		return usage("--print: %s needs no SQL", what)
 	case len(i.roles) > 0:
-		return usage("--role: %s has no roles; its files' permissions decide who may lock", what)
+		return usage("--role: %s has no roles that init could give rights to", what)
 	case above != 0:
-		// Their grants are numbered above this machine's clock in microseconds.
+		// Their grants are numbered above a clock in microseconds, of which this machine's is as good an image as any.
 		if at := time.UnixMicro(int64(above) >> 8); !at.Before(time.Now()) {
-			return usage("--above %v: tokens of %s go by this machine's clock, which reaches that one on %s; use another store until then",
-				above, what, at.Format(time.DateTime))
+			return usage("--above %v: tokens of %s go by %s clock, which reaches that one on %s; use another store until then",
+				above, what, clock, at.Format(time.DateTime))
 		}
 		_, err := fmt.Fprintf(out, "%s needs no init, and its tokens, which go by the clock, are above %v already\n", what, above)
 		return err

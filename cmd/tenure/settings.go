@@ -60,13 +60,18 @@ func (s *settings) check() error {
 	return nil
 }
 
-// fit settles the time from TERM to KILL: what was asked for, if it fits into the lease, or the default, or as much as fits.
+// fit settles the time from TERM to KILL: what was asked for, if it fits into the lease, or the default, or as much as fits. The
+// options have for a TTL what a proof is good for, which is less where the store notices crashed holders early.
 func (s *settings) fit(o tenure.Options) (time.Duration, error) {
 	most := longestKillAfter(o)
 	switch kill := time.Duration(s.killAfter); {
 	case !s.given("kill-after"):
 		return min(defaultKillAfter, most), nil
 	case kill > most:
+		if o.TTL < time.Duration(s.ttl) {
+			return 0, usage("--kill-after %v does not fit: the store takes a holder for crashed after %v of silence, so at most %v are left; "+
+				"a longer --ttl, a longer tenure_grace in the store's URL, or none, gives more", kill, o.TTL, most)
+		}
 		return 0, usage("--kill-after %v does not fit into --ttl %v: TERM would come before a renewal that failed could be tried again. "+
 			"At most %v fit; %v need a --ttl of at least %v", kill, o.TTL, most, kill, shortestTTL(kill))
 	default:

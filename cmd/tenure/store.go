@@ -21,7 +21,7 @@ type address string
 
 func (a *address) add(cmd *cobra.Command) {
 	cmd.Flags().VarP(a, "store", "s",
-		"where the locks are: postgres://user@host/database, file:///directory, or a path (default: $"+storeVariable+", or else the user's state directory)")
+		"where the locks are: postgres://user@host/database, redis://host:6379/0, file:///directory, or a path (default: $"+storeVariable+", or else the user's state directory)")
 }
 
 // Set takes the flag's value. An empty one comes from a script whose variable is not set: the default would be another
