@@ -10,6 +10,7 @@ import (
 	"github.com/tenurelock/tenure/filelock"
 	"github.com/tenurelock/tenure/internal/servers"
 	"github.com/tenurelock/tenure/memlock"
+	"github.com/tenurelock/tenure/redislock"
 )
 
 const (
@@ -38,9 +39,15 @@ func TestGuaranteesPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rows.Close(t.Context())
+	primary, err := redislock.Open(t.Context(), servers.StartRedis(t, servers.RedisOptions{}).URL(), redislock.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer primary.Close(t.Context())
 	table := guaranteesTable([]column{
 		{"PostgreSQL sessions", "PostgreSQL's session locks", sessions.Info().Guarantees},
 		{"PostgreSQL rows", "PostgreSQL's lease rows", rows.Info().Guarantees},
+		{"Redis", "Redis, one primary", primary.Info().Guarantees},
 		{"directory", "the directory store", files.Info().Guarantees},
 		{"memory", "the memory store", memory.Info().Guarantees},
 	})

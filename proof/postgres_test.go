@@ -26,8 +26,11 @@ func postgres(ctx context.Context, address string) (driver.Store, error) {
 
 // anywhere is what children open.
 func anywhere(ctx context.Context, address string) (driver.Store, error) {
-	if strings.HasPrefix(address, "postgres://") {
+	switch {
+	case strings.HasPrefix(address, "postgres://"):
 		return postgres(ctx, address)
+	case strings.HasPrefix(address, "redis://"):
+		return redis(ctx, address)
 	}
 	return directory(ctx, address)
 }
