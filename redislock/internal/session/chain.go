@@ -93,6 +93,7 @@ func (s *Store) proves(sent driver.Instant) {
 			c.sound = false
 			switch c.state {
 			case held:
+				c.told = true
 				lost = append(lost, c.watch)
 			case waiting:
 				c.next = now // it asks before it trusts

@@ -26,6 +26,7 @@ type claim struct {
 	next  driver.Instant // of a wait: when to ask
 	asked bool           // of a wait: a question is under way
 	again bool           // of a wait: another one is wanted when that is answered
+	told  bool           // of a lease: its holder has heard that it is lost
 	early bool           // a push came before the answer that it is queued
 	place int            // of a wait: how many were before it
 	left  time.Duration  // of a wait: what was left to the holder

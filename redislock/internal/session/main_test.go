@@ -24,6 +24,9 @@ var server *servers.Redis
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	if what := os.Getenv(holdVariable); what != "" {
+		return holdOn(what)
+	}
 	if _, isChild := os.LookupEnv("TENURE_LOCKTEST_ADDRESS"); isChild {
 		return locktest.Main(m, reopen)
 	}

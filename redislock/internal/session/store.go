@@ -113,7 +113,9 @@ func (s *Store) Close(ctx context.Context) error {
 	for _, c := range s.claims {
 		switch c.state {
 		case held:
-			lost, left = append(lost, c.watch), append(left, c)
+			if left = append(left, c); !c.told {
+				lost = append(lost, c.watch)
+			}
 		case waiting:
 			left = append(left, c)
 		}
