@@ -2,6 +2,7 @@ package redislock
 
 import (
 	"fmt"
+	"log/slog"
 	"time"
 )
 
@@ -17,6 +18,8 @@ type Options struct {
 	// holder cannot reach the server for as long. Default: a sixth of the TTL, none below 500 ms. Negative: none, so that crashed
 	// holders are left to the TTL, as they are in a Cluster.
 	Grace time.Duration
+	// Logger hears of a server's clock that was set back. Default: slog.Default.
+	Logger *slog.Logger
 }
 
 const (
@@ -31,6 +34,9 @@ func (o Options) complete() (Options, error) {
 		o.TTL = DefaultTTL
 	case o.TTL < minTTL:
 		return o, fmt.Errorf("redislock: Options.TTL %v; at least %v is needed, and %v is usual", o.TTL, minTTL, DefaultTTL)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
 	}
 	return o, nil
 }

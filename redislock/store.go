@@ -43,7 +43,7 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("redislock: %s: %w", to.address, err)
 	}
 	s, err := session.New(ctx, client, session.Options{
-		Prefix: opts.Prefix, TTL: opts.TTL, Grace: opts.grace(), Address: to.address, Cluster: to.cluster, Own: true,
+		Prefix: opts.Prefix, TTL: opts.TTL, Grace: opts.grace(), Logger: opts.Logger, Address: to.address, Cluster: to.cluster, Own: true,
 	})
 	if err != nil {
 		client.Close()
@@ -63,7 +63,7 @@ func New(ctx context.Context, client rueidis.Client, opts Options) (*Store, erro
 		return nil, err
 	}
 	s, err := session.New(ctx, client, session.Options{
-		Prefix: opts.Prefix, TTL: opts.TTL, Grace: opts.grace(), Address: addressOf(client), Cluster: client.Mode() == rueidis.ClientModeCluster,
+		Prefix: opts.Prefix, TTL: opts.TTL, Grace: opts.grace(), Logger: opts.Logger, Address: addressOf(client), Cluster: client.Mode() == rueidis.ClientModeCluster,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("redislock: %w", err)

@@ -16,11 +16,17 @@ var common string
 //go:embed lua/acquire.lua
 var acquire string
 
+//go:embed lua/acquire_free.lua
+var acquireFree string
+
 //go:embed lua/ask.lua
 var ask string
 
 //go:embed lua/release.lua
 var release string
+
+//go:embed lua/release_free.lua
+var releaseFree string
 
 //go:embed lua/renew.lua
 var renew string
@@ -36,9 +42,9 @@ var inspect string
 
 // The scripts. Each is sent by its hash, and whole where the server does not know it (after a restart, a failover).
 var (
-	Acquire     = rueidis.NewLuaScript(common + acquire)
+	Acquire     = rueidis.NewLuaScript(acquireFree + common + acquire)
 	Ask         = rueidis.NewLuaScript(common + ask)
-	Release     = rueidis.NewLuaScript(common + release)
+	Release     = rueidis.NewLuaScript(releaseFree + common + release)
 	Renew       = rueidis.NewLuaScript(renew)
 	RenewShared = rueidis.NewLuaScript(common + renewShared)
 	Prove       = rueidis.NewLuaScript(prove)

@@ -97,7 +97,6 @@ func (s *Store) acquire(ctx context.Context, c *claim, req *driver.Request) (dri
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	s.looksAt(a.at)
 	switch a.what {
 	case "yours":
 		return s.granted(ctx, c, a)
@@ -205,7 +204,6 @@ func (s *Store) ask(ctx context.Context, c *claim) (answer, error) {
 	if err != nil {
 		return a, err
 	}
-	s.looksAt(a.at)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -247,12 +245,4 @@ func (s *Store) validOf(terms driver.Terms) time.Duration {
 		return terms.TTL
 	}
 	return grace
-}
-
-// looksAt compares the server's clock with what it was: one that was set back may repeat tokens.
-func (s *Store) looksAt(us int64) {
-	ahead := time.UnixMicro(us).Sub(driver.Now().Time())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ahead, s.stood = max(s.ahead, ahead), true
 }

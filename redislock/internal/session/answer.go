@@ -52,6 +52,7 @@ func (s *Store) question(ctx context.Context, script *rueidis.Lua, keys, args []
 	if a.proved {
 		s.proves(sent)
 	}
+	s.looksAt(a.at, sent)
 	return a, nil
 }
 

@@ -118,7 +118,7 @@ func (s *Store) renewed(sent driver.Instant, parts []rueidis.RedisMessage, part 
 	if text(parts[1]) == "1" {
 		s.proves(sent)
 	}
-	s.looksAt(number(text(parts[len(parts)-1])))
+	s.looksAt(number(text(parts[len(parts)-1])), sent)
 	ours := text(parts[0])
 	s.mu.Lock()
 	defer s.mu.Unlock()

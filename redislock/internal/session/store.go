@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type Options struct {
 	Grace   time.Duration // after which a holder of whom nobody hears any more has crashed; zero: that is left to the TTL
 	Address string        // for people
 	Cluster bool
+	Logger  *slog.Logger
 	// Own says that the client is the session's, and is closed with it.
 	Own bool
 }
@@ -48,8 +50,7 @@ type Store struct {
 	proved  driver.Instant         // the last answered proof of the session was sent then
 	heard   bool                   // the subscription stands, as far as the session knows
 	ready   chan struct{}          // closed when it does
-	ahead   time.Duration          // how far the server's clock was before ours, the highest that was seen
-	stood   bool                   // ahead is known
+	clock   serverClock
 }
 
 // New makes a session over a client, once the server has shown that it is fit.
