@@ -44,7 +44,7 @@ func (s *state) released(now driver.Instant, c call, _ Answer, err error) {
 	case m.sweeps > 0: // another one is on its way, and will see to the rest
 	case err != nil:
 		if at := now.Add(m.pause); m.touched != 0 && at.Before(m.touched.Add(2*s.ttl)) {
-			m.pause *= 2
+			m.pause = min(2*m.pause, s.ttl/4)
 			s.ask(at, c.node, opRelease, 0, nil)
 		}
 	case m.unsure != 0 && c.at.Before(m.unsure.Add(s.ttl)):

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"github.com/tenurelock/tenure/driver"
 )
 
@@ -19,9 +17,8 @@ var ErrEvicts = errors.New("the server may evict held locks")
 // examine looks whether the server is fit, and what it allows.
 func (s *Store) examine(ctx context.Context) error {
 	info, err := s.client.Do(ctx, s.client.B().Info().Build()).ToString()
-	answer, refused := rueidis.IsRedisErr(err)
 	switch {
-	case refused && strings.HasPrefix(answer.Error(), "NOPERM"):
+	case forbidden(err):
 		s.opts.Grace = 0 // the scripts could not tell one reign of the server from another
 		s.blind = true
 	case err != nil:
@@ -31,14 +28,24 @@ func (s *Store) examine(ctx context.Context) error {
 			return err
 		}
 	}
-	counts := s.client.Do(ctx, s.client.B().PubsubNumsub().Channel("tenure:").Build()).Error()
-	if answer, refused := rueidis.IsRedisErr(counts); refused && strings.HasPrefix(answer.Error(), "NOPERM") {
+	if forbidden(s.client.Do(ctx, s.client.B().PubsubNumsub().Channel("tenure:").Build()).Error()) {
 		s.opts.Grace = 0 // nor whether anybody listens
+	}
+	if s.deaf = forbidden(s.trySubscription(ctx)); s.deaf {
+		s.opts.Grace = 0 // nobody could tell it from a crashed one
 	}
 	if s.opts.Cluster {
 		s.opts.Grace = 0 // a node knows its own subscribers only
 	}
 	return nil
+}
+
+// trySubscription subscribes, and leaves it at that.
+func (s *Store) trySubscription(ctx context.Context) error {
+	conn, release := s.client.Dedicate()
+	defer release()
+	defer conn.Close()
+	return conn.Do(ctx, conn.B().Subscribe().Channel("tenure:"+driver.NewSession()).Build()).Error()
 }
 
 func infoOf(text string) map[string]string {

@@ -75,11 +75,13 @@ func TestPermissions(t *testing.T) {
 		c.releases()
 		w.granted(prompt).releases() // by asking, where counts are not to be had
 	}
-	s = as(t, own, append(append([]string{}, rules...), "-publish")...)
-	c = s.take(t, "z", named)
-	w = s.waitFor(t, "z", named, func(r *driver.Request) { r.Terms.TTL = 4 * time.Second })
-	c.releases()
-	w.granted(prompt).releases()
+	for _, without := range []string{"-publish", "-subscribe"} { // H48
+		s = as(t, own, append(append([]string{}, rules...), without)...)
+		c = s.take(t, "z", named)
+		w = s.waitFor(t, "z", named, func(r *driver.Request) { r.Terms.TTL = 4 * time.Second })
+		c.releases()
+		w.granted(prompt).releases()
+	}
 }
 
 // TestH46EvictingServersAreRefused, when they may come to it.

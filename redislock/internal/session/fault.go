@@ -1,7 +1,6 @@
 package session
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -59,7 +58,8 @@ func (s *Store) fault(sent driver.Instant, err error) error {
 	return unknown(sent, about)
 }
 
-// isOver says whether an error comes of a context that ended.
-func isOver(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+// forbidden says whether the user may not do what was asked.
+func forbidden(err error) bool {
+	answer, is := rueidis.IsRedisErr(err)
+	return is && strings.HasPrefix(answer.Error(), "NOPERM")
 }

@@ -45,6 +45,7 @@ type Store struct {
 	claims  map[uint64]*claim
 	chains  map[time.Duration]*chain
 	blind   bool                   // it may not be looked at
+	deaf    bool                   // it may not subscribe
 	used    map[time.Duration]bool // the graces that stand in owner ids
 	proving bool                   // a bare proof is under way
 	proved  driver.Instant         // the last answered proof of the session was sent then
@@ -65,7 +66,12 @@ func New(ctx context.Context, client rueidis.Client, opts Options) (*Store, erro
 	s.info = s.describe()
 	s.context, s.end = context.WithCancel(context.Background())
 	s.running.Add(2)
-	go s.subscribe()
+	if s.deaf {
+		s.running.Done()
+		s.hears() // nobody need wait for it: whoever waits for a name asks
+	} else {
+		go s.subscribe()
+	}
 	go s.run()
 	if err := s.subscribed(ctx); err != nil {
 		_ = s.Close(context.WithoutCancel(ctx))

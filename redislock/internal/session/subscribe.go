@@ -67,11 +67,10 @@ func (s *Store) listen() (stood bool) {
 		return false
 	}
 	s.hears()
-	select {
-	case <-over:
-	case <-s.context.Done():
-		conn.Close()
-		<-over
+	stop := context.AfterFunc(s.context, conn.Close)
+	defer stop()
+	if why := <-over; s.opts.Logger != nil {
+		s.opts.Logger.Debug("the subscription to a session's channel is over", "server", s.opts.Address, "why", why)
 	}
 	return true
 }
