@@ -12,9 +12,10 @@ test: ## install what the tests need, then vet and test every module with the ra
 	go build -race work
 	go test -race -p 1 work # one package at a time: some test what a lease promises in time, and start servers
 
-bench: ## benchmarks of the root module, and of pglock beside bare pgx
+bench: ## benchmarks of the root module, of pglock beside bare pgx, and of Redis beside other libraries
 	go test -run '^$$' -bench . -count 5 .
 	go test -run '^$$' -bench . -benchtime 1x ./pglock
+	go test -run '^$$' -bench . -benchtime 1x ./bench
 
 lint: ## golangci-lint over every module; its first build takes some minutes
 	./scripts/lint $(GOLANGCI)

@@ -7,9 +7,22 @@
 //	another                     abc        {abc}:tenure1:queue
 //	one that no tag can hold    a}b        {TAG}a}b:tenure2:queue, where TAG is a short word of the name's slot
 //
-// No two locks share a companion: the ending tells the form and the kind, since a kind has no colon; what is in front of it gives
-// the name back in each of the forms. (With one ending for all, the lock {x} would have the companions of the lock x.) And none is
-// a lock's own key, since Check refuses names that have such an ending.
+// No two locks share a companion, nor do two kinds of one lock, for Of can be undone:
+//
+//   - A kind has no colon, so what follows the last colon is the kind.
+//   - What is in front of that ends with one of ":tenure:", ":tenure1:" and ":tenure2:". None of them is an end of another, so
+//     it tells the form, and the rest is the name in that form.
+//   - In the first form the rest is the name; in the second it is the name in braces; in the third the name follows the first
+//     "}", since a word has none.
+//
+// With one ending for all, the lock {x} would have the companions of the lock x, and the lock {TAG}a}b those of the lock a}b.
+//
+// None is a lock's own key, since Check refuses every name that ends with a form and a kind. None is the mark of a session, which
+// begins with "tenure:suspect:": a companion begins with "{", or with a name that has a "{" and that Check lets pass.
+//
+// All are in the lock's slot. In the first form the first "{" and the first "}" after it stay where they were. In the second the
+// name has no "}", so the tag is the whole name, and a name without a tag has the slot of all its bytes. In the third the tag is
+// a word of that slot.
 package companion
 
 import (
@@ -85,15 +98,19 @@ func Of(lock string, kind Kind) string {
 	return "{" + words()[Slot(lock)] + "}" + lock + borrowed + string(kind)
 }
 
-// words has a short hash tag for each slot.
-var words = sync.OnceValue(func() *[Slots]string {
+// words has a short hash tag for each slot: the first number in base 36 that is in it, which has four digits at most. They are
+// parts of keys, so other words would part the processes of two releases.
+var words = sync.OnceValue(findWords)
+
+func findWords() *[Slots]string {
 	var found [Slots]string
+	var word [13]byte // as many digits as a uint64 has at most
 	for n, left := uint64(0), Slots; left > 0; n++ {
-		word := strconv.FormatUint(n, 36)
-		if at := &found[checksum(word)%Slots]; *at == "" {
-			*at = word
+		digits := strconv.AppendUint(word[:0], n, 36)
+		if at := &found[checksum(string(digits))%Slots]; *at == "" { // a string that is only looked at is not allocated
+			*at = string(digits)
 			left--
 		}
 	}
 	return &found
-})
+}

@@ -2,11 +2,8 @@ package companion
 
 import (
 	"math/rand/v2"
-	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/tenurelock/tenure/internal/servers"
 )
 
 // TestChecksum: the check value of CRC-16/XMODEM, and slots that the specification and redis-cli give.
@@ -71,25 +68,6 @@ func TestH75CompanionsAreApart(t *testing.T) {
 	}
 }
 
-// TestH45SlotsAreTheServers: a real server agrees on where keys are.
-func TestH45SlotsAreTheServers(t *testing.T) {
-	t.Parallel()
-	server := servers.StartRedis(t, servers.RedisOptions{Settings: map[string]string{"cluster-enabled": "yes"}})
-	names := nasty
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 1000 {
-		names = append(names, random(r))
-	}
-	for _, name := range names {
-		for _, key := range []string{name, Of(name, Queue)} {
-			got, err := server.Command("CLUSTER", "KEYSLOT", key)
-			if err != nil || got != strconv.Itoa(int(Slot(key))) {
-				t.Fatalf("%q: the server says slot %s, %v; we say %d", key, got, err, Slot(key))
-			}
-		}
-	}
-}
-
 // TestCheck: the error says what would be right.
 func TestCheck(t *testing.T) {
 	t.Parallel()
@@ -104,15 +82,6 @@ func TestCheck(t *testing.T) {
 	for _, name := range nasty {
 		if err := Check(name); err != nil {
 			t.Errorf("%q: %v", name, err)
-		}
-	}
-}
-
-// TestOfAllocatesItsResult, and no more.
-func TestOfAllocatesItsResult(t *testing.T) {
-	for _, name := range []string{"report/daily", "{report}/daily", "a}b"} {
-		if got := testing.AllocsPerRun(100, func() { _ = Of(name, Queue) }); got > 1 {
-			t.Errorf("%q: %v allocations", name, got)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -59,10 +61,10 @@ func (s *Store) enter(req *driver.Request) (*claim, error) {
 		return nil, err
 	}
 	c := &claim{
-		ref: req.Ref, terms: req.Terms, slots: append([]driver.Slot(nil), req.Slots...), keys: keysOf(req.Key, req.Slots),
+		ref: req.Ref, terms: req.Terms, slots: append([]driver.Slot(nil), req.Slots...), sets: s.setsOf(req.Key, req.Slots),
 		grace: grace, watch: req.Watch,
 	}
-	c.owner = s.owner(req.Acq, grace)
+	c.owner, c.keys = s.owner(req.Acq, grace), c.sets[0]
 	if req.Wait {
 		c.result = make(chan result, 1)
 	}
@@ -79,6 +81,34 @@ func (s *Store) enter(req *driver.Request) (*claim, error) {
 }
 
 func (s *Store) acquire(ctx context.Context, c *claim, req *driver.Request) (driver.Grant, error) {
+	if len(c.sets) > 1 {
+		return s.acquireApart(ctx, c, req)
+	}
+	return s.acquireOne(ctx, c, req)
+}
+
+// acquireApart tries slots one after the other, in any order. Nobody queues for them.
+func (s *Store) acquireApart(ctx context.Context, c *claim, req *driver.Request) (grant driver.Grant, err error) {
+	alone := *req
+	alone.Slots, alone.Wait = nil, false
+	for _, i := range rand.Perm(len(c.sets)) {
+		s.mu.Lock()
+		c.keys = c.sets[i]
+		s.mu.Unlock()
+		grant, err = s.acquireOne(ctx, c, &alone)
+		var held *driver.HeldError
+		if !errors.As(err, &held) {
+			grant.Slot = i
+			return grant, err
+		}
+		if req.Wait {
+			held.RetryAfter = retryAfter
+		}
+	}
+	return grant, err
+}
+
+func (s *Store) acquireOne(ctx context.Context, c *claim, req *driver.Request) (driver.Grant, error) {
 	remembers := req.OncePer > 0 || req.Gap > 0
 	wait := req.Wait && !remembers // who must remember asks again, so that it is refused once another one has been granted
 	if wait || c.grace > 0 {

@@ -12,7 +12,8 @@ type claim struct {
 	ref    driver.Ref
 	terms  driver.Terms
 	slots  []driver.Slot
-	keys   []string
+	keys   []string   // of what it asks for, or has
+	sets   [][]string // of all that its request is for
 	owner  string
 	grace  time.Duration // zero: its crash is left to the TTL
 	watch  driver.Watcher

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/tenurelock/tenure/driver"
 )
 
@@ -16,16 +18,23 @@ var ErrEvicts = errors.New("the server may evict held locks")
 
 // examine looks whether the server is fit, and what it allows.
 func (s *Store) examine(ctx context.Context) error {
-	info, err := s.client.Do(ctx, s.client.B().Info().Build()).ToString()
-	switch {
-	case forbidden(err):
-		s.opts.Grace = 0 // the scripts could not tell one reign of the server from another
-		s.blind = true
-	case err != nil:
-		return s.fault(0, err)
-	default:
-		if err := s.fit(infoOf(info)); err != nil {
-			return err
+	nodes := map[string]rueidis.Client{"": s.client}
+	if s.opts.Cluster { // whose client asks any node
+		nodes = s.client.Nodes()
+	}
+	for _, node := range nodes {
+		info, err := node.Do(ctx, node.B().Info().Build()).ToString()
+		switch {
+		case forbidden(err):
+			s.opts.Grace = 0 // the scripts could not tell one reign of the server from another
+			s.blind = true
+		case err != nil && s.opts.Cluster: // it may be down, and its replica about to be promoted
+		case err != nil:
+			return s.fault(0, err)
+		default:
+			if err := s.fit(infoOf(info)); err != nil {
+				return err
+			}
 		}
 	}
 	if forbidden(s.client.Do(ctx, s.client.B().PubsubNumsub().Channel("tenure:").Build()).Error()) {
@@ -68,7 +77,7 @@ func (s *Store) fit(info map[string]string) error {
 		return lasting(fmt.Errorf("%s: %w: its maxmemory-policy is %s, under which keys that expire, as locks must, are dropped when memory is "+
 			"full. Set maxmemory-policy noeviction, or use a server of its own for locks", s.opts.Address, ErrEvicts, policy))
 	}
-	if info["role"] == "slave" {
+	if info["role"] == "slave" && !s.opts.Cluster {
 		return passing(fmt.Errorf("%s is a replica: name its primary, or the Sentinels that know it", s.opts.Address))
 	}
 	return nil

@@ -60,6 +60,12 @@ func holderOf(value, state string) driver.Holder {
 	return h
 }
 
+// offered says whether a lock was handed on for a moment, to somebody who has not asked for it yet.
+func offered(value, state string) bool {
+	parts := strings.SplitN(state, "|", 5)
+	return len(parts) == 5 && parts[3] == value && parts[2] == "1"
+}
+
 // lastHolder describes whose grant a state is of, though the lock may be free by now.
 func lastHolder(state string) driver.Holder {
 	if parts := strings.SplitN(state, "|", 5); len(parts) == 5 {

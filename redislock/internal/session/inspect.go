@@ -28,8 +28,12 @@ func (s *Store) Inspect(ctx context.Context, name string) (report driver.Report,
 	if err != nil {
 		return report, s.fault(sent, err)
 	}
-	if value := text(parts[0]); value != "" && value != sharedValue {
-		report.Holders = append(report.Holders, holderOf(value, text(parts[2])))
+	switch value, state := text(parts[0]), text(parts[2]); {
+	case value == "" || value == sharedValue:
+	case offered(value, state):
+		report.Waiters = append(report.Waiters, holderOf(value, state))
+	default:
+		report.Holders = append(report.Holders, holderOf(value, state))
 	}
 	report.LastRun = lastHolder(text(parts[3])).Since
 	for _, r := range rows(parts[4], 3) {

@@ -33,3 +33,20 @@ func (s *Store) owner(acq uint64, grace time.Duration) string {
 }
 
 func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// setsOf gives the keys of each script that a request takes: one, but for slots whose keys are in several slots of a Cluster. A
+// script cannot have these together, so each is tried for itself, and they have no queue.
+func (s *Store) setsOf(key string, slots []driver.Slot) [][]string {
+	apart := false
+	for _, slot := range slots {
+		apart = apart || s.opts.Cluster && companion.Slot(slot.Key) != companion.Slot(key)
+	}
+	if !apart {
+		return [][]string{keysOf(key, slots)}
+	}
+	sets := make([][]string, len(slots))
+	for i, slot := range slots {
+		sets[i] = keysOf(slot.Key, nil)
+	}
+	return sets
+}

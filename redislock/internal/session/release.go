@@ -18,6 +18,16 @@ func (s *Store) clean(ctx context.Context, keys []string, owner string) (bool, e
 	return had == 1, nil
 }
 
+// cleanAll does so for all that a request was for.
+func (s *Store) cleanAll(ctx context.Context, sets [][]string, owner string) (err error) {
+	for _, keys := range sets {
+		if _, failed := s.clean(ctx, keys, owner); failed != nil {
+			err = failed
+		}
+	}
+	return err
+}
+
 // Release gives a grant back, and passes the name on.
 func (s *Store) Release(ctx context.Context, ref driver.Ref) error {
 	s.mu.Lock()
@@ -69,14 +79,13 @@ func (s *Store) abandon(ctx context.Context, r *driver.Removal) error {
 		c.deliver(driver.Grant{}, unknown(0, context.Canceled))
 		s.mu.Unlock()
 		s.forget(c)
-		_, err := s.clean(ctx, c.keys, c.owner)
-		return err
+		return s.cleanAll(ctx, c.sets, c.owner)
 	}
 	// The grace in its owner id is not known any more: it depends on the terms, and those that are in use are few.
-	keys := keysOf(r.Key, r.Slots)
+	sets := s.setsOf(r.Key, r.Slots)
 	var errs error
 	for _, grace := range s.graces() {
-		if _, err := s.clean(ctx, keys, s.owner(r.Acq, grace)); err != nil {
+		if err := s.cleanAll(ctx, sets, s.owner(r.Acq, grace)); err != nil {
 			errs = err
 		}
 	}

@@ -83,8 +83,11 @@ func New(ctx context.Context, client rueidis.Client, opts Options) (*Store, erro
 // subscribed waits until the session's subscription is confirmed.
 func (s *Store) subscribed(ctx context.Context) error {
 	s.mu.Lock()
-	ready := s.ready
+	heard, ready := s.heard, s.ready
 	s.mu.Unlock()
+	if heard { // to look at a context costs more
+		return nil
+	}
 	select {
 	case <-ready:
 		return nil
@@ -135,7 +138,7 @@ func (s *Store) Close(ctx context.Context) error {
 	bound, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for _, c := range left { // or the names would come to nobody for a while
-		_, _ = s.clean(bound, c.keys, c.owner)
+		_ = s.cleanAll(bound, c.sets, c.owner)
 	}
 	done := make(chan struct{})
 	go func() { s.running.Wait(); close(done) }()

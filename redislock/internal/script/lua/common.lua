@@ -185,6 +185,7 @@ local function mine(owner, ttl)
       local number, since, short, last, about = string.match(state, '^(%d+)|(%d+)|(%d)|([^|]*)|(.*)$')
       if last ~= owner then number, since, about = '0', '0', '' end
       if short == '1' then
+        since = whole(us) -- until now it was an offer
         call('PEXPIRE', KEYS[i], ttl)
         call('SET', KEYS[i + 1], number .. '|' .. since .. '|0|' .. owner .. '|' .. about, 'PX', KEEP)
       end
