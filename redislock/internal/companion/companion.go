@@ -28,7 +28,6 @@ package companion
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -75,10 +74,8 @@ func Check(key string) error {
 	case strings.HasPrefix(key, session):
 		return fmt.Errorf("the name begins with %q, as keys of Tenure's own do; any other beginning is right", session)
 	}
+	// Whatever the kind, since there may be more of them some day.
 	at := strings.LastIndexByte(key, ':')
-	if at < 0 || !slices.Contains(kinds, Kind(key[at+1:])) {
-		return nil
-	}
 	for _, form := range []string{tagged, wrapped, borrowed} {
 		if strings.HasSuffix(key[:at+1], form) {
 			return fmt.Errorf("the name ends with %q, as keys of Tenure's own do; any other end is right", form+key[at+1:])

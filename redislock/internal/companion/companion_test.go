@@ -79,7 +79,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%.40q: %v", name, err)
 		}
 	}
-	for _, name := range nasty {
+	for _, name := range append([]string{strings.Repeat("x", longest)}, nasty...) {
 		if err := Check(name); err != nil {
 			t.Errorf("%q: %v", name, err)
 		}
