@@ -62,12 +62,12 @@ func (c *cluster) names(t *testing.T) {
 	}
 }
 
-// handOffs pass from every node's session to every other's, at each primary, and nobody waits for its next question.
+// handOffs pass between sessions that listen at different nodes, at each primary, and nobody waits for its next question.
 func (c *cluster) handOffs(t *testing.T) {
 	at := make(map[*servers.Redis]*member) // by where its subscription is
-	for tries := 0; len(at) < len(c.Nodes()); tries++ {
-		if tries == 200 {
-			t.Fatalf("of %d sessions, none listens at one of the nodes", tries)
+	for tries := 0; len(at) < 4; tries++ {
+		if tries == 100 {
+			t.Fatalf("%d sessions listen at %d nodes", tries, len(at))
 		}
 		m := c.member(t, redislock.Options{})
 		if node := c.listensAt(t, m); at[node] == nil {

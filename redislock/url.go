@@ -21,6 +21,10 @@ type target struct {
 // dialPatience bounds the opening of one connection.
 const dialPatience = 5 * time.Second
 
+// sentinelPeriod is how often Sentinels are asked for the primary. They also tell it when it changes, but one such message that is
+// lost would leave a session at the old primary, which stays alive as a replica.
+const sentinelPeriod = 5 * time.Second
+
 // ErrURL says that a URL can never be right. The text says what would be, and does not repeat the URL.
 var ErrURL = errors.New("not a URL of Redis")
 
@@ -116,6 +120,7 @@ func targetOf(u *url.URL) (to target, err error) {
 	case "sentinel":
 		to.option.Sentinel.MasterSet = master
 		to.option.Sentinel.TLSConfig = to.option.TLSConfig
+		to.option.Sentinel.TopologyRefreshInterval = sentinelPeriod
 		to.address += "/" + master
 	case "cluster":
 		to.cluster = true

@@ -49,11 +49,22 @@ func (s *Store) question(ctx context.Context, script *rueidis.Lua, keys, args []
 		a.place = int(number(text(parts[6])))
 		a.full = a.place == 1
 	}
-	if a.proved {
-		s.proves(sent)
-	}
+	s.looked(text(parts[4]), sent)
 	s.looksAt(a.at, sent)
+	if a.what == "queued" || a.what == "held" {
+		s.disown(keys, a.text)
+	}
 	return a, nil
+}
+
+// looked takes what a script says of the session's subscription: "1" if it saw it, "0" if it did not; else it did not look.
+func (s *Store) looked(seen string, sent driver.Instant) {
+	switch seen {
+	case "1":
+		s.proves(sent)
+	case "0":
+		s.unseen(sent)
+	}
 }
 
 func text(m rueidis.RedisMessage) string {

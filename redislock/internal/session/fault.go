@@ -50,12 +50,20 @@ func (s *Store) fault(sent driver.Instant, err error) error {
 	about := fmt.Errorf("%s: %w", s.opts.Address, err)
 	var dial *net.OpError
 	switch {
-	case errors.Is(err, rueidis.ErrClosing):
+	case errors.Is(err, rueidis.ErrClosing) && s.clientIsClosed():
 		return lasting(fmt.Errorf("%s: the client is %w", s.opts.Address, driver.ErrClosed))
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return passing(about)
 	}
 	return unknown(sent, about)
+}
+
+// clientIsClosed says whether the client is closed that has said so. One of Sentinels or a Cluster says the same of a connection
+// to a server that is none of its servers any more.
+func (s *Store) clientIsClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed || s.client.Mode() == rueidis.ClientModeStandalone
 }
 
 // forbidden says whether the user may not do what was asked.

@@ -50,9 +50,9 @@ func (s *Store) proofPatience() time.Duration {
 func (s *Store) prove(ctx context.Context) bool {
 	result, sent := s.exec(ctx, script.Prove, nil, []string{s.info.Session})
 	parts, err := result.ToArray()
-	if err != nil || len(parts) < 1 || text(parts[0]) != "1" {
+	if err != nil || len(parts) < 1 {
 		return false
 	}
-	s.proves(sent)
-	return true
+	s.looked(text(parts[0]), sent)
+	return text(parts[0]) == "1"
 }

@@ -28,6 +28,25 @@ func (s *Store) cleanAll(ctx context.Context, sets [][]string, owner string) (er
 	return err
 }
 
+// disown cleans up if an owner that is said to hold a lock is an acquisition of this session that is over: a failover has lost
+// its release, and nobody else could know.
+func (s *Store) disown(keys []string, owner string) {
+	session, acq, ours := parse(owner)
+	if !ours || session != s.info.Session {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.claims[acq] != nil {
+		return
+	}
+	s.spawn(func() {
+		ctx, cancel := context.WithTimeout(s.context, longestInterval)
+		defer cancel()
+		_, _ = s.clean(ctx, keys, owner) // if it fails, the next answer says so again
+	})
+}
+
 // Release gives a grant back, and passes the name on.
 func (s *Store) Release(ctx context.Context, ref driver.Ref) error {
 	s.mu.Lock()

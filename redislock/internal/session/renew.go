@@ -115,9 +115,7 @@ func (s *Store) renew(ctx context.Context, part []renewing) {
 
 // renewed takes the answer of a renewal.
 func (s *Store) renewed(sent driver.Instant, parts []rueidis.RedisMessage, part []renewing) {
-	if text(parts[1]) == "1" {
-		s.proves(sent)
-	}
+	s.looked(text(parts[1]), sent)
 	s.looksAt(number(text(parts[len(parts)-1])), sent)
 	ours := text(parts[0])
 	s.mu.Lock()

@@ -51,6 +51,8 @@ type Store struct {
 	proved  driver.Instant         // the last answered proof of the session was sent then
 	heard   bool                   // the subscription stands, as far as the session knows
 	ready   chan struct{}          // closed when it does
+	heardAt driver.Instant         // since when it stands
+	hangUp  context.CancelFunc     // ends it; nil if it does not stand, or has been called
 	clock   serverClock
 }
 
@@ -68,7 +70,7 @@ func New(ctx context.Context, client rueidis.Client, opts Options) (*Store, erro
 	s.running.Add(2)
 	if s.deaf {
 		s.running.Done()
-		s.hears() // nobody need wait for it: whoever waits for a name asks
+		s.hears(nil) // nobody need wait for it: whoever waits for a name asks
 	} else {
 		go s.subscribe()
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/tenurelock/tenure/driver"
 )
 
 // push is a message on the session's channel: a lock was handed on.
@@ -66,9 +68,11 @@ func (s *Store) listen() (stood bool) {
 		conn.Close()
 		return false
 	}
-	s.hears()
-	stop := context.AfterFunc(s.context, conn.Close)
+	standing, hangUp := context.WithCancel(s.context)
+	defer hangUp()
+	stop := context.AfterFunc(standing, conn.Close)
 	defer stop()
+	s.hears(hangUp)
 	if why := <-over; s.opts.Logger != nil {
 		s.opts.Logger.Debug("the subscription to a session's channel is over", "server", s.opts.Address, "why", why)
 	}
@@ -76,9 +80,10 @@ func (s *Store) listen() (stood bool) {
 }
 
 // hears notes that the subscription stands. Pushes may have been missed, so all who wait ask at once.
-func (s *Store) hears() {
+func (s *Store) hears(hangUp context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.heardAt, s.hangUp = driver.Now(), hangUp
 	if !s.heard {
 		s.heard = true
 		close(s.ready)
@@ -94,7 +99,22 @@ func (s *Store) hears() {
 func (s *Store) silent() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.hangUp = nil
 	if s.heard {
 		s.heard, s.ready = false, make(chan struct{})
 	}
+}
+
+// unseen takes an answer that did not see the subscription, to a question that was sent then. One that stands is at another
+// server: after a failover the old primary may live on, with the connection to it, so another is made. In a Cluster nothing is
+// wrong with that; and where none was ever seen, as behind some proxies, another would not be either.
+func (s *Store) unseen(sent driver.Instant) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fresh := s.proved < s.heardAt && sent.Sub(s.heardAt) < maxRetry // it gets some time to be seen
+	if s.opts.Cluster || s.hangUp == nil || sent < s.heardAt || s.proved == 0 || fresh {
+		return
+	}
+	s.hangUp()
+	s.hangUp = nil
 }

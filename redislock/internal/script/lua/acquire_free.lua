@@ -1,8 +1,9 @@
 -- The usual case of acquire.lua, in front of it and of what all scripts share, which then need not be set up: the name is free,
 -- nobody waits, and an exclusive lock of that one name is wanted. Everything else falls through. ARGV and answer as there.
 if #KEYS == 6 and ARGV[3] == 'x' and ARGV[8] == '0' and ARGV[9] == '0' and redis.call('EXISTS', KEYS[5], KEYS[1]) == 0 then
-  local proved = 0
+  local proved = -1 -- nobody looked
   if ARGV[6] == '1' then
+    proved = 0
     local session = string.match(ARGV[1], '^tenure:(%x+):')
     local counts = redis.pcall('PUBSUB', 'NUMSUB', 'tenure:' .. session)
     if not counts.err and counts[2] > 0 then
