@@ -30,7 +30,7 @@ func TestRedisScripts(t *testing.T) {
 		runScripts(t, "testdata/redis", func(env *testscript.Env) error {
 			prefix := env.Getenv("WORK") + ":"
 			env.Setenv("PREFIX", prefix)
-			env.Setenv("TENURE_STORE", server.URL()+"?tenure_grace=1s&tenure_prefix="+prefix)
+			env.Setenv("TENURE_STORE", server.URL()+"?tenure_grace=4s&tenure_prefix="+prefix)
 			env.Setenv("CLI", "redis-cli -h "+host+" -p "+port)
 			env.Setenv("DOWN", "redis://:hunter2@"+down.Addr().String())
 			return nil
