@@ -18,12 +18,12 @@ import (
 // TestClusterRules runs the rules of every store over a Cluster.
 func TestClusterRules(t *testing.T) {
 	t.Parallel()
-	url := clusterURL(servers.StartRedisCluster(t, 3, 1))
+	c := startCluster(t)
 	t.Run("rules", func(t *testing.T) { // in a group, so that the servers outlive the rules, which are parallel
 		locktest.Run(t, locktest.Harness{
-			Open:    func(context.Context) (driver.Store, error) { return reopen(url) },
+			Open:    func(context.Context) (driver.Store, error) { return reopen(c.url) },
 			Freed:   1500 * time.Millisecond,
-			Address: url, Reopen: reopen,
+			Address: c.url, Reopen: reopen,
 			Seeds: 1,
 		})
 	})
@@ -32,8 +32,7 @@ func TestClusterRules(t *testing.T) {
 // TestH45Cluster uses one Cluster for all that is about nodes, slots and names.
 func TestH45Cluster(t *testing.T) {
 	t.Parallel()
-	c := &cluster{RedisCluster: servers.StartRedisCluster(t, 3, 1)}
-	c.url = clusterURL(c.RedisCluster)
+	c := startCluster(t)
 	t.Run("Names", c.names)
 	t.Run("HandOffs", c.handOffs)
 	t.Run("MovedSlots", c.movedSlots)
@@ -45,8 +44,21 @@ type cluster struct {
 	url string
 }
 
-func clusterURL(c *servers.RedisCluster) string {
-	return "redis+cluster://" + strings.Join(c.Addresses(), ",")
+func startCluster(t *testing.T) *cluster {
+	t.Helper()
+	c := &cluster{RedisCluster: servers.StartRedisCluster(t, 3, 1)}
+	c.url = "redis+cluster://" + strings.Join(c.Addresses(), ",")
+	c.failsAfter(t, 10*time.Second) // none stands for so long on a busy machine, and what is planned loses nothing
+	return c
+}
+
+// failsAfter says how long a node must not answer to be held for dead.
+func (c *cluster) failsAfter(t *testing.T, timeout time.Duration) {
+	t.Helper()
+	for _, node := range c.Nodes() {
+		_, err := node.Command("CONFIG", "SET", "cluster-node-timeout", fmt.Sprint(timeout.Milliseconds()))
+		must(t, err)
+	}
 }
 
 // names of all kinds are locked, waited for, and handed on.
@@ -122,7 +134,7 @@ func (c *cluster) movedSlots(t *testing.T) {
 		}
 		must(t, held.Err())
 		moving := make(chan error, 1)
-		go func() { moving <- c.MoveSlot(slot, c.Nodes()[round]) }()
+		go func() { moving <- c.MoveSlot(slot, c.Nodes()[round%2]) }()
 		if err := held.Release(t.Context()); err != nil {
 			t.Errorf("release while the slot moves: %v", err)
 		}
@@ -158,6 +170,7 @@ func (c *cluster) failovers(t *testing.T) {
 	must(t, lease.Release(t.Context()))
 
 	work.mayLose()
+	c.failsAfter(t, time.Second)
 	must(t, c.NodeOf(slot).Kill())
 	work.goesOn(recovery)
 }

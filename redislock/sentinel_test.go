@@ -21,14 +21,15 @@ type watched struct {
 	url       string
 }
 
-func startWatched(t *testing.T) *watched {
+// startWatched has Sentinels that hold a server for dead after so long: more than one stands on a busy machine.
+func startWatched(t *testing.T, downAfter time.Duration) *watched {
 	t.Helper()
 	primary := servers.StartRedis(t, servers.RedisOptions{})
 	w := &watched{t: t, nodes: []*servers.Redis{primary}}
 	for range 2 {
 		w.nodes = append(w.nodes, primary.Replica(t, servers.RedisOptions{}))
 	}
-	w.sentinels = servers.StartSentinels(t, primary, 3, servers.SentinelOptions{})
+	w.sentinels = servers.StartSentinels(t, primary, 3, servers.SentinelOptions{DownAfter: downAfter})
 	w.url = "redis+sentinel://" + strings.Join(w.sentinels.Addresses(), ",") + "/" + servers.SentinelName
 	return w
 }
@@ -59,9 +60,8 @@ func (w *watched) demoted(old *servers.Redis) {
 // serves waits until grants of a name are made at the primary that the Sentinels name.
 func (w *watched) serves(name string) {
 	w.t.Helper()
-	primary := w.primary()
 	state := func() string {
-		said, err := primary.Command("GET", "{"+name+"}:tenure1:state")
+		said, err := w.primary().Command("GET", "{"+name+"}:tenure1:state")
 		must(w.t, err)
 		return said
 	}
@@ -83,7 +83,7 @@ func (w *watched) dies() {
 // TestH49Sentinel: a planned failover and then a killed primary, under load: leases go on at the new primary, and tokens rise.
 func TestH49Sentinel(t *testing.T) {
 	t.Parallel()
-	w := startWatched(t)
+	w := startWatched(t, 3*time.Second)
 	work := underLoad(t, w.url, "x", 3, redislock.Options{TTL: 3 * time.Second})
 	work.goesOn(recovery)
 	work.mayLose()
@@ -102,7 +102,7 @@ func TestH49Sentinel(t *testing.T) {
 // users: sessions do not go on listening there, and what they gave back there in the last moment does not stay held.
 func TestH49OldPrimaryStays(t *testing.T) {
 	t.Parallel()
-	w := startWatched(t)
+	w := startWatched(t, time.Minute)
 	for _, node := range w.sentinels.Nodes() {
 		_, err := node.Command("SENTINEL", "DEBUG", "PUBLISH-PERIOD", "15000") // of which four pass before they demote it
 		must(t, err)

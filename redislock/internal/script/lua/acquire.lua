@@ -5,7 +5,7 @@
 -- time (ms; "0": at once), 10 whether the locks are slots, of which one is wanted ("1"). 8 and 9 are never asked for by those who
 -- wait.
 --
--- Answer: what, …, whether the asker's subscription was seen here and its mark removed (R8), the time (µs).
+-- Answer: what, …, whether the asker's subscription was seen here and its mark removed (R8; -1: nobody looked), the time (µs).
 --   "yours",  number, index of the lock, since (µs), …, …, whether the TTL runs from now ("1")
 --   "queued" or "held", value of the lock, what is left of it (ms), its state, …, …, how many are before
 --   "done",   last time (µs), …, the state of that grant
