@@ -1,7 +1,7 @@
 # Run `make` alone for the list.
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
-.PHONY: help test bench lint cover fmt tidy demo man release-check guarantees
+.PHONY: help test bench lint cover fmt tidy demo man release-check guarantees model
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -44,3 +44,7 @@ release-check: ## build what users will build, from the tree and without go.work
 
 guarantees: ## write the table in docs/guarantees.md from what the drivers say
 	go test ./proof -run TestGuaranteesPage -update
+
+model: ## check the models of the Redis protocol with Spin, with their mutants
+	./scripts/install model
+	./proof/models/check
