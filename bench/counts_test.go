@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +134,20 @@ func count(t *testing.T, r rival, callers int, most float64) {
 	}
 }
 
+// queued counts those who wait for a name at the server.
+func queued(t *testing.T, server *servers.Redis, name string) int {
+	t.Helper()
+	text, err := server.Command("ZCARD", "{"+name+"}:tenure1:queue")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
 // TestIdleWaiters counts what 1,000 waiters in one process take while nothing happens, with the default TTL and grace.
 func TestIdleWaiters(t *testing.T) {
 	const waiters, look = 1000, 10 * time.Second
@@ -159,14 +174,20 @@ func TestIdleWaiters(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			var group sync.WaitGroup
 			waiting := open(t, server.Address())
+			var began atomic.Int32
 			for i := range waiters {
 				group.Go(func() {
+					began.Add(1)
 					if _, err := waiting.Acquire(ctx, fmt.Sprint("idle/", i%test.names)); err == nil || ctx.Err() == nil {
 						t.Errorf("a wait ended: %v", err)
 					}
 				})
 			}
-			time.Sleep(3 * time.Second) // all are in line
+			for end := time.Now().Add(time.Minute); began.Load() < waiters || queued(t, server, "idle/0") == 0; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal("nobody waits at the server")
+				}
+			}
 			connections := statsOf(t, server).since(before).clients
 			both := watch(t, server, look)
 			if err := held.Err(); err != nil {

@@ -55,6 +55,9 @@ func Open(ctx context.Context, url string, opts Options) (*Store, error) {
 // New opens a session over a client of the caller's, which goes on being the caller's: Close leaves it open. The session takes
 // one more connection from it, for its subscription.
 //
+// Behind Sentinels the client should have a Sentinel.TopologyRefreshInterval, as Open's has: rueidis finds a new primary by a message
+// that can be lost.
+//
 // After success the server is fit: 6.2 or newer, a primary, and none that evicts keys (ErrEvicts); the session's subscription is
 // confirmed. After an error nothing is left at the server.
 func New(ctx context.Context, client rueidis.Client, opts Options) (*Store, error) {

@@ -40,6 +40,7 @@ func (s *Store) guarantees() driver.Guarantees {
 		PerWaiter: "none: two connections a process for all",
 		Limits: []string{
 			"A crash or a failover of the server loses what was not saved or replicated, held locks too: where a second holder corrupts data, guard the resource by tokens.",
+			"A release that is lost in a failover leaves the name held until the same session asks for it again, or until its TTL has run out.",
 			"After a crash or a failover that loses the last grant, tokens rise only if the clock of the server, or of the new primary, is not behind that grant.",
 			"Leases end when the server cannot be reached for a grace, a sixth of the TTL by default: that is the price for crashed holders being noticed early.",
 			"Programs that take the same key by SET NX are excluded and exclude, but do not see the queue, and pass it.",

@@ -2,12 +2,12 @@ package session
 
 import (
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/tenurelock/tenure/driver"
 	"github.com/tenurelock/tenure/internal/netfault"
+	"github.com/tenurelock/tenure/internal/process"
 )
 
 // TestKilledHolder: with a TTL of 30 s and a grace of 1 s, a killed holder's name is granted within 1.5 s.
@@ -47,10 +47,12 @@ func TestStoppedHolder(t *testing.T) {
 	t.Parallel()
 	child := startHolder(t, time.Second, 5*time.Second, "stopped")
 	w := start(t, grace(time.Second)).waitFor(t, "stopped")
-	if err := child.Signal(syscall.SIGSTOP); err != nil {
+	if err := process.Stop(child.Pid); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(50 * time.Millisecond) // what it had sent has arrived
+	for range 2 { // what it had sent is in the server's socket, and is read in the same round as the first of these
+		redis(t, "PING")
+	}
 	before := driver.Now()
 	left, err := strconv.Atoi(redis(t, "PTTL", "stopped"))
 	if err != nil {
