@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +24,11 @@ func TestMain(m *testing.M) {
 	// The tests wait for processes most of the time: more of them at once than there are processors.
 	if err := flag.Set("test.parallel", strconv.Itoa(beside)); err != nil {
 		panic(err)
+	}
+	// Under nohup the tests' shells would inherit that SIGHUP is ignored, and a shell cannot trap what it found ignored. One for which
+	// there is a handler here is the default there.
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	}
 	goleak.VerifyTestMain(checked{m})
 }
